@@ -1,8 +1,8 @@
 //! The account of a drive: requests to its pages, and operations on them.
 //!
-//! Everything is counted here, once, and by the same calls whether the drive runs in time or without:
-//! the host's pages and bytes when the page that holds them is programmed, reads when they end. What
-//! a drive reports is derived from it.
+//! Everything is counted here, once, and by the same calls whether the drive runs in time or
+//! without: the host's pages and bytes when the page that holds them is programmed, reads when they
+//! end. The reports of a drive are derived from them.
 //!
 //! To add a counter takes a row of the table below and the line that counts. The row's field is then in
 //! [`Counters`], its key in [`Counts`], and with that in the sum over the members of an array, the
@@ -25,17 +25,17 @@ use std::ops::AddAssign;
 /// A row of the table: what a drive reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name in results.
+    /// Name in results.
     pub key: &'static str,
-    /// The section of the results in which it stands.
+    /// Section of the results.
     pub section: Section,
-    /// Description, in one line.
+    /// Description in one line.
     pub doc: &'static str,
     /// Unit of the count.
     pub measure: Measure,
-    /// The words for it in the terminal; without them it is not shown there.
+    /// Label in the terminal; without them it is not shown there.
     pub terminal: Option<&'static str>,
-    /// Its place among the figures that are followed over time, and its name there.
+    /// Index and name among the figures followed over time.
     pub over_time: Option<(usize, &'static str)>,
 }
 
@@ -53,7 +53,7 @@ const _: () = {
 };
 
 impl Counter {
-    /// The words for it.
+    /// Label in the terminal.
     pub fn label(&self) -> String {
         self.terminal.map_or_else(|| self.key.replace('_', " "), str::to_owned)
     }
@@ -69,14 +69,14 @@ impl Counter {
         rows
     }
 
-    /// It is a state, not a count of events.
+    /// True for a state, as opposed to a count of events.
     pub fn is_level(&self) -> bool {
         self.section == Section::Levels
     }
 }
 
-/// Declares the counters: those that stand in no report by themselves, then every row of the report
-/// with what it counts, or the sum that it is.
+/// Declares the counters: first those without a report, then the rows of the report, each a counter
+/// or a sum.
 macro_rules! counters {
     (
         unreported { $($inner:ident: $inner_doc:literal;)* }
@@ -100,8 +100,8 @@ macro_rules! counters {
             over_time: counters!(@option $(($place, $name))?),
         },)*)*];
 
-        /// Counts since the start or the last reset, as they are counted. Its fields are many because
-        /// there is one for each thing that happens.
+        /// Raw counts since the start or the last reset. Its fields are many because there is one
+        /// for each thing that happens.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counters {
             $(#[doc = $inner_doc] pub $inner: u64,)*
@@ -115,8 +115,8 @@ macro_rules! counters {
             }
         }
 
-        /// What a drive reports of its counts. Its fields are the rows of [`COUNTERS`], so that they can
-        /// be told by name.
+        /// Reported counts of a drive. Its fields are the rows of [`COUNTERS`], so that they can be
+        /// told by name.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc] pub $key: u64,)*)*
@@ -133,7 +133,7 @@ macro_rules! counters {
                 }
             }
 
-            /// Every row with its count.
+            /// All rows with their counts.
             pub fn rows(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
                 COUNTERS.iter().zip([$($(self.$key),*),*])
             }
@@ -178,9 +178,9 @@ pub(crate) struct UnitAccount {
     pub(crate) name: String,
     pub(crate) busy_ns: Time,
     pub(crate) cleaning_ns: Time,
-    /// Waiting time of pages for it, summed.
+    /// Total waiting time of pages, ns.
     pub(crate) waited_ns: Time,
-    /// Pages that it read or programmed for the host.
+    /// Pages read or programmed for the host.
     pub(crate) operations: u64,
 }
 
@@ -193,7 +193,8 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Leaves out what they had done before. A page that waited then counts with all its wait.
+    /// Subtracts the times before the measurement. A page that waited then counts with all its
+    /// wait.
     pub(crate) fn leave_out(&mut self, before: &Spent) {
         self.time -= before.time;
         for (unit, before) in self.units.iter_mut().zip(&before.units) {
@@ -206,7 +207,7 @@ impl Spent {
     }
 }
 
-/// The counters of a drive, and the data needed to report them.
+/// Counters of a drive, and the data for reporting them.
 pub(crate) struct Account {
     pub(crate) counters: Counters,
     pub(crate) granule: Granule,
@@ -216,7 +217,7 @@ pub(crate) struct Account {
     pub(crate) page_bytes: u64,
     /// Bytes of a page of the map.
     pub map_page_bytes: u64,
-    /// Pages are moved within their plane.
+    /// True for moves by copy-back.
     pub(crate) copy_back: bool,
     /// Erased blocks that are free now.
     pub(crate) free_blocks: u64,
@@ -394,13 +395,13 @@ impl Counters {
         }
     }
 
-    /// A logical page was programmed for the host, which wrote `bytes` to `pages` flash pages of it.
+    /// Counts a programmed logical page of the host, with `bytes` written in `pages` flash pages.
     #[inline]
     pub(super) fn page_written(&mut self, pages: u32, bytes: u64) {
         self.pages_written(1, pages, bytes);
     }
 
-    /// As `page`, for a number of logical pages alike.
+    /// `page` for several equal logical pages.
     #[inline]
     pub(super) fn pages_written(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_programs += count;
@@ -419,19 +420,19 @@ impl Counters {
         self.host_took(1, pages, bytes);
     }
 
-    /// A page was written with nothing.
+    /// Counts a padding page.
     pub fn padded(&mut self) {
         self.padding += 1;
     }
 
-    /// As `pages`, where copies in the buffer are replaced.
+    /// `pages` for copies replaced in the buffer.
     pub(super) fn pages_replaced(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_took(count, pages, bytes);
         self.buffer_replaced += count * u64::from(pages);
         self.replaced_bytes += count * bytes;
     }
 
-    /// Of what the host wrote, so many bytes and whole pages of the flash were in the block buffer already.
+    /// Counts bytes and whole flash pages of the host that replaced others in the block buffer.
     pub(super) fn replaced_in_block(&mut self, bytes: u64, pages: u64) {
         self.replaced_bytes += bytes;
         self.buffer_replaced += pages;
@@ -450,7 +451,8 @@ impl Counters {
         self.block_fills += u64::from(pages);
     }
 
-    /// Reads of so many pages were served from the block buffer, or from what was read ahead; and so many are now.
+    /// Counts page reads from the block buffer, and from read-ahead; `now` of them complete at
+    /// once.
     pub(super) fn read_from_blocks(&mut self, gathered: u32, ahead: u32, read_ahead: u32) {
         self.block_hits += u64::from(gathered);
         self.ahead_hits += u64::from(ahead);
@@ -473,12 +475,12 @@ impl Counters {
         self.failed_programs += u64::from(count);
     }
 
-    /// A block was erased whose data were moved for their own sake.
+    /// Counts an erased block that was refreshed or reclaimed.
     pub fn cared(&mut self, refreshed: bool) {
         *if refreshed { &mut self.refreshed_blocks } else { &mut self.reclaimed_blocks } += 1;
     }
 
-    /// Blocks cleaned, without those whose cold data went into a worn one.
+    /// Blocks cleaned, without migrations.
     pub(crate) fn cleaned(&self) -> u64 {
         self.erases - self.migrated_blocks
     }

@@ -17,7 +17,7 @@ macro_rules! ensure {
     };
 }
 
-/// The pages whose programming has begun, in order of their places.
+/// Pages being programmed, in order of address.
 struct Begun(Vec<Programming>);
 
 impl Begun {
@@ -26,7 +26,7 @@ impl Begun {
         Begun(all)
     }
 
-    /// Entries within `pages` pages from one on.
+    /// Entries within `pages` pages from `first` on.
     fn within(&self, first: Ppn, pages: u32) -> &[Programming] {
         let before = |end: u64| self.0.partition_point(|programming| programming.ppn.0 < end);
         &self.0[before(first.0)..before(first.0 + u64::from(pages))]
@@ -62,8 +62,8 @@ impl Ssd {
         rebuild(self.geometry(), &self.flash, &being_erased)
     }
 
-    /// Checks that the map which the flash alone tells is that of the FTL, where the newest copy of a
-    /// page whose programming is under way is the one before.
+    /// Compares the map rebuilt from the flash with the FTL's, where a page being programmed counts
+    /// with its previous copy.
     ///
     /// Pages that are not mapped were trimmed, or never written: nothing is expected of them. Of cold
     /// data that is moving into a worn block either copy is the newest.
@@ -143,7 +143,7 @@ impl Ssd {
                 "domain {d} has {known} free blocks and {opened} opened ones without a page, and \
                  the flash says {free} erased ones"
             );
-            // With two frontiers, and with groups, blocks are closed in another order than they were opened in.
+            // With two frontiers, and with groups, blocks are not closed in the order of opening.
             if geometry.frontiers == 1 && geometry.groups.is_none() {
                 let closed = rebuilt.closed(domain).iter().copied();
                 let is_closed = |block: &Block| self.ftl.state(*block) == BlockState::Closed;
@@ -219,7 +219,7 @@ impl Ssd {
         Ok(())
     }
 
-    /// One block's valid count, state, list membership and programming order agree.
+    /// Checks a block's valid count, state, list membership and programming order.
     fn audit_block(&self, block: Block, begun: &Begun) -> Result<(), String> {
         let geometry = self.geometry();
         let domain = geometry.domain_of(block);
@@ -244,7 +244,7 @@ impl Ssd {
             }
             BlockState::Open => {
                 let frontier = self.ftl.frontier_at(domain, block);
-                // With cache commands the next block is begun while the last page is programmed.
+                // With cache commands the next block begins while the last page is programmed.
                 let closing = begun.iter().any(|programming| geometry.is_last(programming.ppn));
                 ensure!(frontier.is_some() || closing, "block {b} is open but not a frontier");
                 let at = programmed as usize + begun.len();

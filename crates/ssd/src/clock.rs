@@ -9,11 +9,11 @@ pub(crate) enum DieEvent {
     Crossed(u32),
     /// The data of this read are in the registers.
     Sensed(u32),
-    /// As `Sensed`, for a read whose number is too large: it is noted here.
+    /// `Sensed` for a read with a large number: it is noted here.
     SensedFar(u32),
     /// The cells of this die have ended a program or an erase.
     CellDone(u32),
-    /// They have stopped one.
+    /// The dies have stopped an operation.
     Stopped(u32),
 }
 
@@ -22,11 +22,11 @@ pub(crate) enum DieEvent {
 pub(crate) enum Event {
     /// A stage of the operation on this lane ends.
     Lane(u32),
-    /// Something happens at a die, or on a bus to it.
+    /// An event at a die or its bus.
     Die(DieEvent),
     /// A processor of the controller is done with a command.
     Core(u32),
-    /// A group of the write buffer has had its time to fill.
+    /// The linger time of a group ended.
     Lingered(u32),
     /// The write buffer may let in more.
     MeterOpens,
@@ -40,9 +40,9 @@ pub(crate) enum Event {
     LinkFree,
     /// The device sees a request that the host has sent.
     RequestArrives,
-    /// Of a drive that recovers from a power cut, or writes checkpoints: something is due.
+    /// A timer of a drive with recovery or checkpoints: recovery and checkpoints.
     Power(u32),
-    /// A lane has ended a stage of its recovery.
+    /// A lane has ended a stage of recovery.
     PowerLane(u32),
 }
 
@@ -73,7 +73,7 @@ impl Line {
     }
 }
 
-/// The kinds of event: the queue holds a number below 2^24, the kind above that of the object.
+/// The kinds of event: the queue holds a number below 2^24, with the kind above the object's bits.
 macro_rules! kinds {
     ($($kind:ident = $event:pat => $number:expr, |$given:ident| $made:expr;)+) => {
         #[derive(Clone, Copy)]
@@ -135,12 +135,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// All that happens before an instant has happened.
+    /// Drops events before an instant.
     pub fn pass(&mut self, to: Time) {
         self.now = to;
     }
 
-    /// Nothing is to come.
+    /// A clock without events.
     pub(crate) fn at(now: Time) -> Clock {
         Clock { now, ..Clock::default() }
     }
@@ -151,8 +151,7 @@ impl Clock {
         self.events.push(at, event.packed())
     }
 
-    /// The same of one that is not taken back and nearly always comes after the others of its line, because what it
-    /// ends takes the same time for most.
+    /// Schedules an event that is never cancelled, in a line where durations are mostly equal.
     #[expect(clippy::inline_always, reason = "line and kind are known where it is called")]
     #[inline(always)]
     pub(crate) fn call_in_line(&mut self, line: Line, at: Time, event: Event) {

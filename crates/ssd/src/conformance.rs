@@ -16,19 +16,18 @@ use options::Size;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-/// One thing that a policy must do.
+/// One requirement of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Purpose, in a few words.
     pub shows: &'static str,
-    /// The problem, if there is one.
+    /// The problem, if any.
     pub problem: Option<String>,
 }
 
 /// Runs every check on policies from outside the table, each run on a new one by `make`.
 ///
-/// # Errors
-/// Only those of `make`.
+/// # Errors Only those of `make`.
 pub fn conformance<E>(
     make: &mut dyn FnMut() -> Result<Box<dyn Cleaner>, E>,
 ) -> Result<Vec<Check>, E> {
@@ -158,7 +157,7 @@ struct Outcome {
     map: Vec<Option<crate::ids::Ppn>>,
 }
 
-/// Runs a case; what is wrong, if anything is.
+/// Runs a case; returns the problem, if any.
 fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, String> {
     let mut config = case.config.clone();
     config.cleaning.policy = policy.clone();

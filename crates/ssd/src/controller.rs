@@ -20,7 +20,7 @@ impl Ssd {
     ) -> Option<Time> {
         let (mut at, mut to) = (None, to);
         loop {
-            // Some requests are answered when they are submitted. All of an instant belongs together.
+            // Some requests complete on submission. All of an instant belongs together.
             if stops && self.front.has_done() {
                 (at, to) = (Some(self.clock.now), self.clock.now);
             }
@@ -91,8 +91,9 @@ impl Ssd {
         }
     }
 
-    /// Asks the machines behind the write buffer until none has anything to do: what is durable, erasures that waited for
-    /// programs, the pace, the first of the writes that wait, domains to be cleaned, and at last the burst of cleaning.
+    /// Asks the machines behind the write buffer until none has anything to do: durability,
+    /// erasures after programs, the pace, the first waiting write, domains to clean, and finally
+    /// the burst of cleaning.
     ///
     /// An admission cleans the domain of its page, and a write that has to wait has all cleaned, before the next one.
     pub(crate) fn ask_machines(&mut self) {
@@ -117,7 +118,7 @@ impl Ssd {
         }
     }
 
-    /// The same as [`pump`](Ssd::pump), which need not be asked where it would do nothing.
+    /// [`pump`](Ssd::pump), skipped where it would do nothing.
     #[inline]
     pub(crate) fn pump_unless_at_rest(&mut self) {
         if !self.front.rests(self.clock.now) {
@@ -192,7 +193,7 @@ impl Ssd {
         self.begin_on_units(slot, request);
     }
 
-    /// The pages of a request go to the queues of their units.
+    /// Queues the pages of a request at their units.
     #[inline]
     pub fn begin_on_units(&mut self, slot: Slot, request: &Request) {
         let pages = front::touched(self.ftl.geometry(), request);
@@ -214,7 +215,7 @@ impl Ssd {
         self.trim_pages(slot, front::covered(self.ftl.geometry(), request), 0);
     }
 
-    /// Trims pages, of which the block buffer has nothing any more; how long that took.
+    /// Trims pages absent from the block buffer; how long that took.
     pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
         let status = self.ftl.trim_all(&mut self.flash, covered.clone());
         if status.is_ok() {
@@ -258,7 +259,7 @@ impl Ssd {
             }
             self.ask_machines();
             if self.answers.is_empty() {
-                // Its room is kept.
+                // The allocation is reused.
                 self.answers = answers;
             }
         }
@@ -270,7 +271,8 @@ impl Ssd {
         self.front.has_flushes() && self.ask_for_those()
     }
 
-    /// A volatile write buffer is asked for them; other drives wait for records of trims, if for anything.
+    /// Asks a volatile write buffer for them; other drives wait for records of trims, if for
+    /// anything.
     fn ask_for_those(&mut self) -> bool {
         let volatile = self.config.is_volatile();
         let mut any = false;

@@ -1,8 +1,9 @@
 //! The energy of a drive: the work of its operations, times the energy of each kind of work.
 //!
-//! An operation counts when it begins, whole. Beside it a die stands by and the controller runs, whatever
-//! happens. Of the buses, all time in which data cross them counts, and none in which they wait. What the
-//! drive reads to find its map after a power cut is left out.
+//! An operation counts when it begins, whole. Beside it a die stands by and the controller runs,
+//! whatever happens. Of the buses, all time in which data cross them counts, and none in which they
+//! wait. Energy counts for data transfers, not for waiting. Reads that rebuild the map after a
+//! power cut are left out.
 
 use super::Ssd;
 use super::config::{SsdConfig, SsdEnergy};
@@ -24,7 +25,7 @@ impl SsdEnergy {
         let either = |measured: Option<options::Energy>, count: f64, by_time: f64| {
             measured.map_or(by_time, |each| each.joules() * count)
         };
-        // A part of each block represents all of it, with its share of the time and the energy.
+        // A part of each block represents all of it, with its share of time and energy.
         let erases = effort.erases as f64 / f64::from(scale);
         let sensing = drawn(self.read, effort.sense_ns);
         let programming = drawn(self.program, effort.program_ns);
@@ -48,7 +49,7 @@ impl Ssd {
         self.units.effort() + self.dies.effort()[0]
     }
 
-    /// The part of it that the host's reads had.
+    /// Effort of the host's reads.
     fn effort_of_reads(&self) -> Effort {
         let counters = &self.ftl.counters;
         let reads = if self.is_buffered { 0 } else { counters.host_reads + counters.idle_reads };
@@ -68,7 +69,7 @@ impl Ssd {
         energy::follow(figures, taken.flash + taken.bus)
     }
 
-    /// All that was taken up to an instant, with what is constant, joules.
+    /// Total energy up to an instant, constant power included, joules.
     pub fn joules_at(&self, now: Time) -> f64 {
         let config = &self.config.energy;
         let taken = self.taken(&self.effort());
@@ -76,7 +77,7 @@ impl Ssd {
         taken.flash + taken.bus + constant * energy::seconds(now)
     }
 
-    /// Energy during a run that ended at `end`, if it is known.
+    /// Energy of a run until `end`, if known.
     pub(crate) fn energy(&self, end: Time) -> Option<EnergyReport> {
         let config = &self.config.energy;
         if !config.is_known() {

@@ -43,7 +43,7 @@ impl Lpn {
 pub struct BlockMode(pub u8);
 
 impl BlockMode {
-    /// As the flash is sold.
+    /// Native bits per cell.
     pub const NATIVE: BlockMode = BlockMode(0);
 }
 
@@ -64,7 +64,7 @@ impl Stream {
 pub enum BlockState {
     /// Erased, in the free list.
     Free = 0,
-    /// A frontier, or its last page is still being programmed.
+    /// A frontier, or a block whose last page is being programmed.
     Open,
     /// Fully programmed; may be cleaned.
     Closed,

@@ -136,7 +136,7 @@ impl Ssd {
         Ssd::with(config, seed, &Supplied::default())
     }
 
-    /// The same, with what the configuration can only name.
+    /// `new` with supplied objects.
     ///
     /// # Errors
     /// Also when a policy is named that is not supplied.
@@ -145,7 +145,7 @@ impl Ssd {
         Ssd::shaped(config, &geometry, seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
     }
 
-    /// The same of a shape that follows from the configuration; `tick` may end it.
+    /// `with` for a derived shape; `tick` may end it.
     pub(super) fn shaped(
         config: &SsdConfig,
         geometry: &Geometry,

@@ -6,7 +6,7 @@
 
 #![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 
-// Its macro is used by all that follow.
+// Its macro is used by the following modules.
 #[macro_use]
 #[doc(hidden)]
 pub mod device;
@@ -76,13 +76,14 @@ pub struct Ssd {
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// What a request may meet beside the flash; pages go through the write buffer; cleaning waits as long as there is
-    /// room.
+    /// Features that affect the path of a request; pages go through the write buffer; cleaning
+    /// waits as long as there is room.
     features: page::Features,
     is_buffered: bool,
     puts_off: bool,
-    /// Where there are such: power cuts that it recovers from, the other parts while it is divided, patrols, and heat
-    /// for which writes wait; and the time that a byte written without time takes, ns.
+    /// Power cuts and recovery, if enabled: power cuts that it recovers from, the other parts while
+    /// it is divided, patrols, and heat for which writes wait; and the time that a byte written
+    /// without time takes, ns.
     power: Option<Box<power::Power>>,
     parts: Option<Box<parts::Parts>>,
     patrol: Option<Box<patrol::Patrol>>,
@@ -91,7 +92,7 @@ pub struct Ssd {
     /// The answers of an event that are not given yet; empty between events.
     answers: Vec<page::Answer>,
     recorder: Option<Box<Recorder>>,
-    /// What units and buses had done when the account began, where that was in the middle of a run.
+    /// Times of units and buses before the account, if it began within a run.
     before: Option<Box<account::Spent>>,
 }
 

@@ -236,7 +236,7 @@ impl Cleans for Ssd {
         true
     }
 
-    /// Behind a write buffer, the domains.
+    /// With a write buffer, the number of domains.
     fn units_cleaning(&self) -> u32 {
         if self.is_buffered { self.domains_cleaning() } else { self.cleaning_count() }
     }

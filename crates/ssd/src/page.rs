@@ -13,7 +13,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// Owner of a page request, who is notified at its end.
+/// Owner of a page request, notified at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A request of the host.
@@ -22,9 +22,9 @@ pub(crate) enum Owner {
     Blocks(Slot),
     /// The requests that wait for a page of the map.
     Map(u32),
-    /// The drive itself, for a page of its own.
+    /// The drive itself, for a metadata page.
     Drive,
-    /// Nobody waits for it.
+    /// No owner.
     Nobody,
 }
 
@@ -34,37 +34,37 @@ pub(crate) struct PageRequest {
     pub(crate) owner: Owner,
     pub(crate) access: Access,
     pub(crate) lpn: Lpn,
-    /// Bytes that are read or written in it.
+    /// Bytes read or written.
     pub(crate) bytes: u32,
-    /// The first flash page of it that is touched, and how many are.
+    /// First touched flash page, and number of touched ones.
     pub(crate) touched: (u32, u32),
-    /// The same of those that are covered whole; nothing where a logical page is not larger than one
-    /// of the flash.
+    /// First completely covered flash page, and number of covered ones; nothing where a logical
+    /// page is not larger than one of the flash.
     pub(crate) whole: (u32, u32),
     /// The logical page is covered whole.
     pub(crate) covered: bool,
-    /// Of a write: its placement handle.
+    /// For writes: its placement handle.
     pub handle: Handle,
 }
 
 /// A page request has been served, or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageDone {
-    /// As of the request.
+    /// Owner of the request.
     pub(crate) owner: Owner,
     pub(crate) status: Status,
     /// Nothing where it waited in vain for cleaning to make room, all the time.
     pub(crate) spent: Option<Spent>,
 }
 
-/// Where the time of a page or of a read went, ns; the rest of it was spent waiting for other requests.
+/// Latency parts of a page or read, ns; the rest is waiting for other requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     /// Waiting for cleaning.
     pub(crate) cleaning: Time,
     /// Waiting for an operation to stop.
     pub(crate) suspend: Time,
-    /// On the bus, with the wait for it.
+    /// Bus time, waiting included.
     pub(crate) bus: Time,
     /// In the cell array.
     pub(crate) cell: Time,
@@ -78,13 +78,13 @@ impl Spent {
         self.cell += cell;
     }
 
-    /// A unit has cleaned for so long.
+    /// Adds cleaning time of a unit.
     #[inline]
     pub(crate) fn wait_for_cleaning(&mut self, ns: Time) {
         self.cleaning += ns;
     }
 
-    /// An operation of cleaning took so long to stop.
+    /// Adds the time to stop an operation of cleaning.
     pub(crate) fn wait_for_stop(&mut self, ns: Time) {
         self.suspend += ns;
         self.cleaning = self.cleaning.saturating_sub(ns);
@@ -94,7 +94,7 @@ impl Spent {
 /// Additional time of a read where data age, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Longer {
-    /// Senses with other voltages.
+    /// Retries with other references.
     pub(crate) retry: Time,
     /// From parity.
     pub(crate) repair: Time,
@@ -124,9 +124,9 @@ pub(crate) struct HeldFor {
 /// Flash operations that a page request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Nothing: there is nothing to read.
+    /// Unmapped: there is nothing to read.
     Unmapped,
-    /// Nothing: the drive takes no more writes.
+    /// Refused: the drive takes no more writes.
     Refused,
     /// An operation on flash pages of the logical page, given by the first and how many.
     Page(PageWork, (u32, u32)),
@@ -139,9 +139,9 @@ pub(crate) enum PageWork {
     Write,
     /// The read half of a write that covers only part of its page.
     ReadForWrite,
-    /// A partial write that a synchronous gang merges in its registers.
+    /// A partial write merged in the registers of a synchronous gang.
     Merge,
-    /// As `Merge`, where the new copy lies in another plane than the old one.
+    /// `Merge` with the new copy in another plane.
     MergeAcross,
     /// A page that a power cut has put at risk is written anew.
     Restore,
@@ -176,7 +176,7 @@ impl PageWork {
 /// Features of a drive in the treatment of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
-    /// They go through a write buffer.
+    /// Pages go through a write buffer.
     Buffers = 1,
     /// Pages are shared with earlier states.
     Shares = 2,
@@ -186,7 +186,7 @@ pub(crate) enum Feature {
     LooksUp = 8,
 }
 
-/// The features of a drive, which are set when it is built.
+/// Features of a drive, set when it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Features(u8);
 
@@ -197,7 +197,7 @@ impl Features {
         Features(there.fold(0, |set, (feature, _)| set | *feature as u8))
     }
 
-    /// True if this is one of them.
+    /// True with this feature.
     #[inline]
     pub(crate) fn has(self, feature: Feature) -> bool {
         self.0 & feature as u8 != 0
@@ -215,7 +215,7 @@ impl Features {
 pub(crate) enum Answer {
     /// A request is done; how long it was held for cleaning, and for room.
     Done { slot: Slot, status: Status, held: HeldFor },
-    /// All that was written before a flush is durable.
+    /// All writes before a flush are durable.
     Flushed(Slot),
     /// A page of the drive's own is written on a die.
     Own(Unit),

@@ -6,7 +6,7 @@ use super::ids::Lpn;
 use crate::device::{Job, Run, Writes};
 use std::iter::once;
 
-/// State of a drive in parts, beside that of the first part.
+/// State of a divided drive, besides its first part.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     all: Vec<Part>,
@@ -97,7 +97,8 @@ impl Parts {
         sure.min().unwrap_or(0)
     }
 
-    /// Overwrites pages, each part its own; `first` is the state of the drive, and of the first part.
+    /// Overwrites pages in parallel parts; `first` is the state of the drive, and of the first
+    /// part.
     pub(super) fn overwrite(
         &mut self,
         first: (&mut Ftl, &mut Flash),

@@ -1,4 +1,5 @@
-//! Patrol: which block is read next without being asked for, and when; and what is to be done about what was found.
+//! Patrol: which block is read next without being asked for, and when; and the treatment of its
+//! findings.
 
 use super::config::SsdConfig;
 use super::ids::Block;
@@ -16,11 +17,11 @@ pub struct PatrolState {
 /// The patrol of a drive.
 #[derive(Debug, Clone)]
 pub struct Patrol {
-    /// Time from one block to the next, ns.
+    /// Interval between blocks, ns.
     each: Time,
     blocks: u32,
     at: u32,
-    /// When the next block is due, in time.
+    /// Time of the next block, in timed runs.
     next: Time,
     /// Without time: how long ago the last one was due.
     since: Time,
@@ -34,7 +35,7 @@ pub struct Patrol {
 }
 
 impl Patrol {
-    /// The patrol that the keys ask for, if they do.
+    /// The patrol of the configuration, if enabled.
     pub fn new(config: &SsdConfig, blocks: u32) -> Option<Box<Patrol>> {
         let period = config.scrub.period.0?.ns();
         let each = (period / u64::from(blocks)).max(1);
@@ -74,7 +75,7 @@ impl Patrol {
         self.each.saturating_mul(u64::from(blocks.max(1)))
     }
 
-    /// The block that is read next, which is taken.
+    /// Takes the next block to read.
     pub fn take(&mut self) -> Block {
         let block = Block(self.at);
         self.at = (self.at + 1) % self.blocks;
@@ -97,7 +98,7 @@ impl Patrol {
         PatrolState { at: self.at, since: self.since }
     }
 
-    /// Goes on from there.
+    /// Restores the position.
     pub fn restore(&mut self, state: PatrolState) {
         (self.at, self.since) = (state.at % self.blocks, state.since % self.each);
     }

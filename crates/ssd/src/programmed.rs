@@ -24,7 +24,7 @@ pub struct MediaBytes {
 }
 
 impl MediaBytes {
-    /// Each cause with its bytes; those that only some drives know where there are some.
+    /// Bytes by cause; those of optional features where present.
     pub fn rows(&self) -> Vec<(&'static str, u64)> {
         let rows = [
             ("host", self.host),

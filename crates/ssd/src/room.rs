@@ -1,5 +1,5 @@
-//! What a saved drive may hold, as the drive that would take it up knows: a file states its own sizes,
-//! and they cannot be trusted.
+//! Capacity of a saved state, from the drive that restores it: a file states its own sizes, and
+//! they cannot be trusted.
 
 use super::numbers::{Numbers, Table};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 /// Bytes in which a number takes the most room in a file: seven bits each.
 const LONGEST_NUMBER: u64 = 10;
-/// Bytes for what is there once in a drive.
+/// Bytes for singular data of a drive.
 const ONCE: u64 = 1 << 20;
 /// Lists of a cache, and how many of them can be as long as the longest.
 const MOST_LISTS: usize = 256;
@@ -18,7 +18,7 @@ const LISTS_AS_LONG: u64 = 10;
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     pub(super) drives: usize,
-    /// Caches and tiers, and numbers in the longest list of one.
+    /// Caches and tiers, and the longest list of one.
     pub(super) caches: usize,
     pub(super) numbers: usize,
     pub(super) table: Table,
@@ -32,7 +32,7 @@ impl Room {
         Room { drives: self.drives * drives, caches: self.caches * drives, ..self }
     }
 
-    /// That of a cache, or of tiers, with so many numbers in its longest list; without its devices.
+    /// Capacity for a cache or tiers with that list length; without its devices.
     pub fn of_cache(numbers: usize) -> Room {
         let table = Table { longest: 0, wide: false };
         Room { drives: 0, caches: 1, numbers, table, list: 0 }
@@ -51,12 +51,12 @@ impl Room {
         }
     }
 
-    /// Drives, however they are nested.
+    /// Drives at any nesting depth.
     pub fn drives(&self) -> usize {
         self.drives
     }
 
-    /// Caches and tiers, however they are nested.
+    /// Caches and tiers at any nesting depth.
     pub fn caches(&self) -> usize {
         self.caches
     }
@@ -89,7 +89,7 @@ impl Room {
         List { longest: self.list, each: || PhantomData }
     }
 
-    /// Reader of any other value, none of which is large.
+    /// Reader of other values, all small.
     #[expect(clippy::unused_self, reason = "called as the other two are, by name, in one macro")]
     pub(super) fn any<T: DeserializeOwned>(self) -> impl for<'de> DeserializeSeed<'de, Value = T> {
         PhantomData
@@ -173,17 +173,17 @@ impl<'de, T: ReadWithin> Visitor<'de> for Fields<T> {
     }
 }
 
-/// A structure that is read field by field, each within its room.
+/// A structure read field by field within limits.
 pub(super) trait ReadWithin: Sized {
     /// Number of fields.
     const FIELDS: usize;
 
-    /// Reads them, in order.
+    /// Reads the fields in order.
     fn read<'de, A: SeqAccess<'de>>(room: Room, fields: A) -> Result<Self, A::Error>;
 }
 
-/// How each field of a structure is read: a `table`, a `list`, the `fields` of another such structure, or `any`thing
-/// that is small.
+/// Declares the reading of each field: a `table`, a `list`, the `fields` of another such structure,
+/// or `any`thing that is small.
 macro_rules! read_within {
     ($name:ident { $($field:ident: $how:ident),* $(,)? }) => {
         impl $crate::room::ReadWithin for $name {

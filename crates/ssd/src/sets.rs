@@ -16,26 +16,26 @@ pub struct Sets {
     universe: u32,
     /// Sets of a family.
     members: usize,
-    /// Words of one set at each level.
+    /// Words of a set by level.
     width: [usize; 3],
     bits: Vec<u64>,
     /// Bit w of a set's summary: word w of its bits is not zero.
     summary: Vec<u64>,
-    /// Which words of its summary are not zero.
+    /// Nonzero words of its summary.
     top: Vec<u64>,
 }
 
-/// One of the sets.
+/// A set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Set {
-    /// Its family.
+    /// Family.
     pub family: u32,
-    /// Which of the sets of that it is.
+    /// Index of the set in the family.
     pub member: u32,
 }
 
 impl Set {
-    /// The set of a family that has only one.
+    /// The set of a family with only one.
     #[inline]
     pub fn only(family: u32) -> Set {
         Set { family, member: 0 }
@@ -43,7 +43,7 @@ impl Set {
 }
 
 impl Sets {
-    /// Empty sets: of so many families, of so many sets each.
+    /// Empty sets: `families` families of `members` empty sets each.
     pub fn new(families: u32, members: u32, universe: u32) -> Self {
         let words = universe.div_ceil(WORD) as usize;
         let groups = words.div_ceil(WORD as usize);
@@ -71,7 +71,7 @@ impl Sets {
         self.top[top.clone()].copy_from_slice(&other.top[top]);
     }
 
-    /// Where a word of a set is at one of the levels.
+    /// Index of a set's word at a level.
     #[inline]
     fn at(&self, level: usize, set: Set, word: usize) -> usize {
         debug_assert!((set.member as usize) < self.members && word < self.width[level]);
@@ -141,7 +141,7 @@ impl Sets {
         }
     }
 
-    /// Begins to fetch what says whether a number is in a set.
+    /// Prefetches the word of a number in a set.
     #[inline]
     pub fn prefetch(&self, set: Set, number: u32) {
         memory::prefetch(&self.bits, self.at(0, set, (number / WORD) as usize));
@@ -189,13 +189,13 @@ impl Sets {
         std::iter::successors(self.first(set), move |number| self.next(set, number + 1))
     }
 
-    /// A member drawn uniformly, or nearly so where members are few.
+    /// A member drawn uniformly, or nearly so for few members.
     pub fn draw(&self, set: Set, random: &mut Xoshiro256) -> Option<u32> {
         let contains = |number| self.contains(set, number);
         drawn(self.universe, random, contains, |from| self.next_wrapping(set, from))
     }
 
-    /// The smallest member not below `from`, or else the smallest of all.
+    /// The smallest member not below `from`, or otherwise the smallest.
     pub fn next_wrapping(&self, set: Set, from: u32) -> Option<u32> {
         self.next(set, from).or_else(|| self.first(set))
     }
@@ -241,7 +241,7 @@ pub fn drawn(
     contains: impl Fn(u32) -> bool,
     next_wrapping: impl Fn(u32) -> Option<u32>,
 ) -> Option<u32> {
-    // With a share of 1/16 of the universe as members, 128 draws all miss once in 4000 times.
+    // With 1/16 of the universe as members, 128 draws all miss once in 4000 times.
     const DRAWS: u32 = 128;
     for _ in 0..DRAWS {
         let number = random.below(u64::from(universe)) as u32;

@@ -22,19 +22,19 @@ use serde::{Deserializer, Serialize};
 pub struct Snapshot {
     /// Configuration on which the state depends: key and value.
     pub shape: Vec<(String, String)>,
-    /// A single drive, or those of an array, which are alike, or of both devices of a cache.
+    /// A single drive, the equal drives of an array, or those of a cache's two devices.
     pub drives: Vec<Drive>,
     /// State of caches and tiers: lists of numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Vec<Vec<u64>>>,
 }
 
-/// One drive between two runs.
+/// State of one drive between two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drive {
     flash: FlashState,
     ftl: FtlState,
-    /// Nothing where no data are read on patrol.
+    /// Empty without patrol.
     patrol: Option<PatrolState>,
 }
 
@@ -57,7 +57,7 @@ impl Drive {
     }
 }
 
-/// Puts each table in its place.
+/// Inserts each table.
 fn put(places: Vec<&mut Numbers>, tables: Vec<PageTable>) -> Result<(), String> {
     if places.len() != tables.len() {
         return Err(format!("it has {} tables of pages, and not {}", tables.len(), places.len()));
@@ -97,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for Rest {
     }
 }
 
-/// Reads one after the other.
+/// Reads two values in order.
 struct Both<A, B>(A, B);
 
 impl<'de, A: DeserializeSeed<'de>, B: DeserializeSeed<'de>> Visitor<'de> for Both<A, B> {
@@ -112,8 +112,7 @@ impl<'de, A: DeserializeSeed<'de>, B: DeserializeSeed<'de>> Visitor<'de> for Bot
     }
 }
 
-/// The keys whose values differ between the shape of a state and that of a device that would take it up, if it is
-/// at least of the same kind.
+/// Keys that differ between a state's shape and that of a device of the same kind.
 pub fn compare(theirs: &[(String, String)], ours: &[(String, String)]) -> Result<(), String> {
     if ours.len() != theirs.len() {
         return Err("it is of another kind of drive".to_owned());
@@ -128,11 +127,11 @@ pub fn compare(theirs: &[(String, String)], ours: &[(String, String)]) -> Result
     Err(format!("it is of another drive: {}", differing.join("; ")))
 }
 
-/// True if the order of all programs is kept.
+/// True if the order of all programs is stored.
 const ORDER_KEY: &str = "device.persistence.order";
 
-/// A drive saved without the order of its programs counts as one with it, which must be derived;
-/// whether it was.
+/// A drive saved without program order counts as one with it, which must be derived; whether it
+/// was.
 fn take_order_for_kept(shape: &mut [(String, String)]) -> bool {
     let order = shape.iter_mut().find(|(key, _)| key == ORDER_KEY);
     order.is_some_and(|(_, is)| std::mem::replace(is, true.to_string()) == false.to_string())
@@ -175,7 +174,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         ("device.wear.spread", config.wear.spread.to_string()),
         ("device.media.model", config.media.model.to_string()),
         (ORDER_KEY, config.persistence.is_ordered().to_string()),
-        // However it is stated.
+        // In any notation.
         ("device.spare_factor, in pages exported", geometry.exported_pages().to_string()),
     ];
     let mut shape = pairs.map(|(key, value)| (key.to_owned(), value)).to_vec();
@@ -191,7 +190,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         shape.push(("device.snapshots.most".to_owned(), config.snapshots.most.to_string()));
     }
     if config.log_blocks.are_used() {
-        // States of other drives are as they were before there were log blocks.
+        // States without log blocks keep their former shape.
         let logs = &config.log_blocks;
         shape.push(("device.log_blocks.scheme".to_owned(), logs.scheme.to_string()));
         shape.push(("device.log_blocks.count".to_owned(), logs.count.to_string()));
@@ -200,7 +199,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
 }
 
 impl Ssd {
-    /// True if nothing is under way: no request, no operation, no victim that is half moved, no page in
+    /// True without operations: no request, no operation, no victim that is half moved, no page in
     /// the write buffer.
     pub(super) fn is_at_rest(&self) -> bool {
         self.front.is_idle()
@@ -222,8 +221,7 @@ impl Ssd {
         let has_snapshots = self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there());
         let rests = self.ftl.rests_untimed() && self.ftl.slc_blocks() == 0 && !has_snapshots;
         if !rests || gathered.is_some() {
-            // Kept is what the drive comes to once what it cleans without time is erased, its caches are empty and its
-            // snapshots are dropped.
+            // The saved state has erased victims, empty caches and no snapshots.
             let (mut ftl, mut flash) = (self.ftl.clone(), self.flash.clone());
             if let Some(blocks) = gathered {
                 blocks.clone().empty_untimed((&mut ftl, &mut flash));
@@ -272,13 +270,13 @@ impl Ssd {
         self.ftl.tables().into_iter().chain(self.flash.tables()).map(Numbers::lend).collect()
     }
 
-    /// Puts them back.
+    /// Returns the tables.
     pub fn return_page_tables(&mut self, tables: Vec<PageTable>) {
         let places = self.ftl.tables().into_iter().chain(self.flash.tables()).collect();
         put(places, tables).expect("they are those of this drive");
     }
 
-    /// Takes up a state, or says why this drive cannot; it is not looked at page by page.
+    /// Restores a state, or reports why this drive cannot; it is not looked at page by page.
     pub(super) fn restore_snapshot(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
         let derives = self.recognise(std::mem::take(&mut snapshot.shape))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {

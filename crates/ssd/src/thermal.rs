@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 /// Time between two looks, ns, and how many of them a time constant has at least.
 const STEP_NS: Time = 100_000_000;
 const STEPS: Time = 20;
-/// Temperatures that are kept, at most; then every other one.
+/// Maximum number of stored temperatures; then every other one.
 const MOST_SAMPLES: usize = 512;
 
-/// What heat came to.
+/// Report of heat.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThermalReport {
     /// Highest and last temperature, degrees Celsius.
     pub highest: f64,
-    /// The last one.
+    /// Last temperature.
     pub last: f64,
-    /// How often the limit was reached, and for how long writes were held or slowed, ns.
+    /// Number of throttlings, and their total time, ns.
     pub times: u64,
     /// For how long.
     pub throttled_ns: Time,
@@ -60,7 +60,7 @@ pub struct Thermal {
     joules: f64,
     /// Writes are held or slowed, since then.
     hot: Option<Time>,
-    /// Pages of the host so far, and when the next may come.
+    /// Host pages written, and the time of the next one.
     pages: u64,
     next: Time,
     /// An event will come.
@@ -69,7 +69,7 @@ pub struct Thermal {
 }
 
 impl Thermal {
-    /// The heat that the keys ask for, if they do.
+    /// Thermal state of the configuration, if enabled.
     pub fn new(config: &SsdConfig, shape: Option<&Groups>) -> Option<Box<Thermal>> {
         let keys = &config.thermal;
         let (limit, shape) = (keys.limit.0?, shape?);
@@ -97,13 +97,13 @@ impl Thermal {
         }))
     }
 
-    /// Whether it is time for another look.
+    /// True if the next sample is due.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.at + self.step
     }
 
-    /// The drive has taken so much energy up to `now`.
+    /// Updates the temperature with the energy up to `now`.
     pub fn look(&mut self, now: Time, joules: f64) {
         // Counts may have begun anew.
         let taken = if joules < self.joules { joules } else { joules - self.joules };
@@ -134,12 +134,12 @@ impl Thermal {
         if self.report.series.len() == MOST_SAMPLES {
             self.report.series = self.report.series.iter().skip(1).step_by(2).copied().collect();
             self.step *= 2;
-            // It may not become coarser than the time constant allows.
+            // The time constant limits the step.
             self.step = self.step.min((self.constant / STEPS).max(1));
         }
     }
 
-    /// Until when writes are held, the host having written so many pages: nothing where they are not.
+    /// End of a hold on writes, given the host pages written: nothing where they are not.
     pub fn holds(&mut self, now: Time, pages: u64) -> Option<Time> {
         let written = pages.saturating_sub(self.pages);
         self.pages = pages;
@@ -149,17 +149,17 @@ impl Thermal {
         (self.next > now).then_some(self.next)
     }
 
-    /// An event is to come, unless one is; whether it is to be asked for.
+    /// True if an event must be scheduled; whether it is to be asked for.
     pub fn calls(&mut self) -> bool {
         !std::mem::replace(&mut self.called, true)
     }
 
-    /// It has come, or never will.
+    /// Clears the scheduled event.
     pub fn was_called(&mut self) {
         self.called = false;
     }
 
-    /// Counts from zero, the drive having taken so much energy by those that begin.
+    /// Resets the counts, with the energy at that time.
     pub fn reset(&mut self, now: Time, joules: f64) {
         self.hot = self.hot.map(|_| now);
         self.joules = joules;
@@ -168,7 +168,7 @@ impl Thermal {
             ThermalReport { highest: self.celsius, last: self.celsius, ..ThermalReport::default() };
     }
 
-    /// What it came to up to `end`.
+    /// Report up to `end`.
     pub fn account(&self, end: Time) -> ThermalReport {
         let mut report = self.report.clone();
         report.throttled_ns += self.hot.map_or(0, |since| end.saturating_sub(since));

@@ -1,14 +1,14 @@
-//! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
+//! Flash operations of a chosen window: what a Gantt chart of the drive shows.
 
 use crate::ids::Unit;
 use crate::shape::Geometry;
 use engine::Time;
 
-/// An operation that has ended, and where its time went; the rest of it was spent waiting for the
-/// operation before it on the same cell array.
+/// A completed operation with its times; the rest was spent waiting for the preceding operation on
+/// the same cell array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// When its lane began with it.
+    /// Start on its lane.
     pub started: Time,
     /// Time in the cell array, ns.
     pub cell_ns: Time,
@@ -16,14 +16,14 @@ pub struct Finished {
     pub bus_ns: Time,
 }
 
-/// A window of simulated time, and how many operations are kept of it.
+/// A window of simulated time, with a limit of recorded operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// When it begins.
+    /// Start.
     pub from: Time,
-    /// When it ends.
+    /// End.
     pub to: Time,
-    /// Operations kept at most: those that end first.
+    /// Maximum number of operations: earliest completions first.
     pub most: usize,
 }
 
@@ -37,7 +37,7 @@ macro_rules! words {
         }
 
         impl Word {
-            /// Every operation, in the order in which charts show them.
+            /// All operations, in the order of charts.
             pub const ALL: [Word; [$($name),+].len()] = [$(Word::$variant),+];
 
             /// The name used in results.
@@ -59,11 +59,11 @@ words! {
     Merge = "merge",
     /// A valid page of a victim, moved through the controller.
     Move = "move",
-    /// One moved inside the package.
+    /// A move within the package.
     CopyBack = "copy-back",
-    /// One moved to level wear.
+    /// A move for wear levelling.
     Migrate = "migrate",
-    /// One copied to another package.
+    /// A copy to another package.
     Stream = "stream",
     /// A block erased.
     Erase = "erase",
@@ -76,29 +76,29 @@ pub struct Span {
     pub lane: u32,
     /// Name.
     pub word: Word,
-    /// When it began and ended.
+    /// Start and end.
     pub start: Time,
-    /// When it ended.
+    /// End.
     pub end: Time,
     /// Time waiting for and using the bus, ns.
     pub bus_ns: Time,
 }
 
-/// Recorded operations, in order of their ends.
+/// Recorded operations, in order of completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
     /// The name of each lane.
     pub lanes: Vec<String>,
     /// The operations that were under way within the window and ended before the run did.
     pub spans: Vec<Span>,
-    /// There were more than the window keeps; those that ended later are left out.
+    /// There were more than the window keeps; later ones are dropped.
     pub cut: bool,
-    /// The most that are kept.
+    /// Maximum number.
     most: usize,
 }
 
 impl Timeline {
-    /// Timelines of the members of an array as one.
+    /// Joins the timelines of an array's members.
     pub fn together(members: Vec<Timeline>) -> Timeline {
         let most = members.iter().map(|it| it.most).max().unwrap_or(0);
         let mut all = Timeline { lanes: Vec::new(), spans: Vec::new(), cut: false, most };
@@ -116,7 +116,7 @@ impl Timeline {
     }
 }
 
-/// Notes operations as they end.
+/// Records operations as they end.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     window: Window,

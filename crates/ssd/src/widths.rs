@@ -22,7 +22,7 @@ fn small() -> SsdConfig {
     }
 }
 
-/// Each has something of its own that is kept of a page.
+/// Each drive has a different state per page.
 fn drives() -> Vec<SsdConfig> {
     let mut pool = SsdConfig { pool: Pool::Ssd, fill_order: FillOrder::Random, ..small() };
     pool.persistence = Persistence { order: true, ..Persistence::default() };

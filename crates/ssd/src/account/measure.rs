@@ -33,7 +33,7 @@ impl Measure {
         }
     }
 
-    /// A count as it is reported.
+    /// A count in reported units.
     pub fn reported(self, count: u64, granule: Granule) -> u64 {
         match self {
             Measure::FlashPages | Measure::Bytes | Measure::Groups | Measure::Times => count,

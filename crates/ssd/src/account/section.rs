@@ -5,15 +5,15 @@
 pub enum Section {
     /// Operations of the flash.
     Flash,
-    /// Of that, what cleaning did.
+    /// The share of cleaning.
     Cleaning,
     /// Refusals of the drive.
     Wear,
-    /// Write buffer, in the results of drives that have one.
+    /// Write buffer, for drives with one.
     Buffer,
-    /// Merges of log blocks, in the results of drives that have them.
+    /// Merges of log blocks, for drives with them.
     Merges,
-    /// Block buffer, in the results of drives that have one.
+    /// Block buffer, for drives with one.
     Blocks,
     /// Look-ups in the map, in the results of drives with a map cache.
     Map,
@@ -22,7 +22,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// Its path in the results; empty where it is not in them.
+    /// Path in the results; empty where it is not in them.
     pub fn path(self) -> &'static str {
         match self {
             Section::Flash => "flash",

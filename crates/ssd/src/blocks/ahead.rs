@@ -1,7 +1,7 @@
 //! Read-ahead: behind reads in sequence the pages that follow are read before they are asked for.
 //!
-//! One stream is followed. Its window begins with the page of the last read, and ends so far ahead of it as the key
-//! says; what is asked for and not there yet is waited for.
+//! One stream is followed. Its window begins at the page of the last read, and extends by the
+//! configured distance; reads of pages in progress wait for them.
 
 use crate::device::kit::slots::Slot;
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ impl Ahead {
         }
     }
 
-    /// Nothing is there, and nobody waits.
+    /// Empties the window, without waiters.
     pub fn clear(&mut self) {
         (self.next, self.first) = (None, 0);
         self.there.clear();

@@ -9,11 +9,11 @@ const NOBODY: u64 = u64::MAX;
 /// State of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Nobody has the place.
+    /// The place is free.
     Free,
-    /// It takes writes.
+    /// The block takes writes.
     Dirty,
-    /// It leaves: what it lacks is read, then it is written.
+    /// The block is being evicted: what it lacks is read, then it is written.
     Reading,
     Writing,
 }
@@ -21,9 +21,9 @@ pub enum Stage {
 /// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Its block has this place.
+    /// Place of its block.
     Here(u32),
-    /// Its block is leaving, or all places are taken.
+    /// The block is being evicted, or no place is free.
     Later,
 }
 
@@ -32,14 +32,14 @@ pub enum Place {
 pub struct Held {
     pub block: u64,
     pub stage: Stage,
-    /// When it was written last, and first.
+    /// Time of the last write, and of the first.
     pub used: u64,
     pub born: u64,
-    /// The sector of it that was written first.
+    /// First sector written.
     pub first: u64,
-    /// The sector up to which it was written in order; none if it was not.
+    /// End of the sectors written in order; none if it was not.
     ordered: Option<u64>,
-    /// Pages that it waits for.
+    /// Outstanding pages.
     left: u32,
 }
 
@@ -54,7 +54,7 @@ impl Held {
         left: 0,
     };
 
-    /// True if it is on its way to the flash.
+    /// True during eviction.
     pub fn is_leaving(&self) -> bool {
         matches!(self.stage, Stage::Reading | Stage::Writing)
     }
@@ -67,7 +67,7 @@ pub struct Table {
     words: usize,
     held: Vec<Held>,
     bits: Vec<u64>,
-    /// By place and page the request that wrote it last, where power cuts are followed.
+    /// The last writing request by place and page, where power cuts are followed.
     writers: Vec<u64>,
     pages: u64,
     /// The place of each block of the drive.
@@ -78,7 +78,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Places for blocks of so many sectors; `follows` is the number of pages of each whose writers are noted.
+    /// Places for blocks of `sectors` sectors; `follows` is the number of pages of each whose
+    /// writers are noted.
     pub fn new(places: u32, sectors: u32, blocks: u64, follows: u64) -> Table {
         let words = (sectors as usize).div_ceil(64);
         Table {
@@ -119,18 +120,18 @@ impl Table {
         self.held[place as usize]
     }
 
-    /// The places that are taken.
+    /// Occupied places.
     pub fn taken(&self) -> impl Iterator<Item = u32> + '_ {
         let places = 0..self.held.len() as u32;
         places.filter(|place| self.held(*place).stage != Stage::Free)
     }
 
-    /// The place of a block, if it has one.
+    /// Place of a block, if buffered.
     pub fn place_of(&self, block: u64) -> Option<u32> {
         self.place_of.get(block as usize).copied().filter(|place| *place != NONE)
     }
 
-    /// The place of a block for a write that begins at a sector of it, a free one if it has none.
+    /// Place of a block for a write from sector `first` on, allocated if needed.
     pub fn find_or_take(&mut self, block: u64, first: u64) -> Place {
         if let Some(place) = self.place_of(block) {
             let stays = self.held(place).stage == Stage::Dirty;
@@ -203,8 +204,8 @@ impl Table {
         is_there.then(|| self.writers[(u64::from(place) * self.pages + page) as usize])
     }
 
-    /// The block that leaves, of those that may: the one that was written least recently, or before it one that was
-    /// written whole and in order.
+    /// The block to evict, among permitted ones: the one that was written least recently, or before
+    /// it one that was written whole and in order.
     pub fn victim(&self, compensates: bool, may: impl Fn(&Held) -> bool) -> Option<u32> {
         let stays = |place: &u32| {
             let held = self.held(*place);

@@ -1,9 +1,10 @@
 //! The block buffer: writes gather by block, and a block leaves whole (BPLRU, Kim and Ahn, FAST 2008).
 //!
-//! A machine before the queues: it is told what is written, read and done, and says which block leaves with which
-//! pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. Sectors of a block are tracked one by one.
-//! A block that leaves takes no writes meanwhile, and is dirty until its last page is programmed: a power cut finds
-//! it in a protected buffer. Its page requests have owners of their own.
+//! A machine before the queues: it is told of writes, reads and completions, and chooses the block
+//! to evict with its pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. Sectors
+//! of a block are tracked one by one. A block that leaves takes no writes meanwhile, and is dirty
+//! until its last page is programmed: a power cut finds it in a protected buffer. Its page requests
+//! have owners of their own.
 
 mod ahead;
 mod held;
@@ -25,11 +26,11 @@ use std::ops::Range;
 /// A page request of the buffer, by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Job {
-    /// It reads what a block in this place lacks, so many pages of the flash.
+    /// Reads missing flash pages of the block in this place.
     FillUp(u32, u32),
-    /// It writes a page of the block in this place.
+    /// Writes a page of the block in this place.
     Write(u32),
-    /// It reads this page of the flash ahead.
+    /// Reads this flash page ahead.
     Ahead(u64),
 }
 
@@ -54,14 +55,14 @@ struct Barrier {
 /// Pages of the flash that a read need not read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// They are in the buffer.
+    /// Pages in the buffer.
     pub gathered: u32,
-    /// They are read ahead; and of these those that are not there yet.
+    /// Pages read ahead; and those among them still in progress.
     pub ahead: u32,
     pub awaited: u32,
 }
 
-/// The block buffer. Its fields are what is in it, who waits for it, and what it reads ahead.
+/// The block buffer. Its fields are the content, the waiting requests, and the read-ahead.
 #[derive(Debug, Clone)]
 pub struct BlockBuffer {
     keys: config::BlockBuffer,
@@ -72,7 +73,7 @@ pub struct BlockBuffer {
     /// Logical pages of a block, and of the drive.
     pages: u64,
     all_pages: u64,
-    /// Pools, and the logical pages in a row that lie in one of them.
+    /// Number of pools, and consecutive logical pages in each.
     pools: u64,
     stripe: u64,
     /// Blocks that leave at a time.
@@ -83,16 +84,16 @@ pub struct BlockBuffer {
     ahead: Ahead,
     /// Room for the reads of a request; empty between requests.
     misses: Vec<PageRequest>,
-    /// What is in it was written without time since it was empty.
+    /// True if all content was written untimed.
     is_untimed: bool,
-    /// Something has come, or left, since it was looked after.
+    /// True after a change, until handled.
     has_news: bool,
     /// Page requests that have ended and were not dealt with; empty between events.
     ended: Vec<u32>,
 }
 
 impl BlockBuffer {
-    /// Of most drives there is none.
+    /// `None` without a block buffer.
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<BlockBuffer>> {
         let keys = config.block_buffer.clone();
         keys.is_used().then(|| {
@@ -133,14 +134,15 @@ impl BlockBuffer {
         })
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
-    /// Whether writes gather in it.
+    /// True if it buffers writes.
     pub fn gathers(&self) -> bool {
         self.keys.gathers()
     }
 
-    /// Whether no block is in it.
+    /// True without blocks.
     pub fn is_empty(&self) -> bool {
         self.table.used() == 0
     }
@@ -156,13 +158,13 @@ impl BlockBuffer {
         bytes / SECTOR_BYTES / self.sectors_per_flash_page
     }
 
-    /// The logical page that a page of the flash lies in, by its number, and which one of it.
+    /// Logical page of a flash page, and the index within it.
     pub fn logical(&self, page: u64) -> (Lpn, u32) {
         let each = u64::from(self.flash_pages);
         (Lpn(page / each), (page % each) as u32)
     }
 
-    /// Whether all of some sectors, which lie in one block, are in the buffer.
+    /// True if all these sectors of one block are buffered.
     pub fn holds(&self, sectors: &Range<u64>) -> bool {
         let each = self.table.sectors();
         let Some(place) = self.table.place_of(sectors.start / each) else { return false };
@@ -194,7 +196,7 @@ impl BlockBuffer {
 
     // ---- writes and trims ------------------------------------------------------------------------
 
-    /// A write or trim comes, behind those that wait.
+    /// Queues a write or trim.
     pub fn wait(&mut self, slot: Slot, request: Request, since: Time) {
         self.is_untimed = false;
         self.waiting.push_back(Waiting { slot, request, next: request.lba.0, since });
@@ -205,12 +207,13 @@ impl BlockBuffer {
         self.waiting.front().copied()
     }
 
-    /// It waits no more.
+    /// Removes the first waiting request.
     pub fn first_is_done(&mut self) {
         self.waiting.pop_front();
     }
 
-    /// Takes what it can of the first that waits; the bytes that it found there already, and whether it took all.
+    /// Buffers as much as possible of the first waiting request; the bytes that it found there
+    /// already, and whether it took all.
     pub fn take_first(&mut self) -> (u64, bool) {
         let Some(Waiting { request, next, .. }) = self.first_waiting() else { return (0, true) };
         let end = request.lba.0 + u64::from(request.sectors);
@@ -221,8 +224,8 @@ impl BlockBuffer {
         (replaced * SECTOR_BYTES, next == end)
     }
 
-    /// Takes sectors as far as their blocks find a place; how many of them it had, and the first that it did not
-    /// take.
+    /// Buffers sectors as far as their blocks have places; how many of them it had, and the first
+    /// that it did not take.
     fn take(&mut self, sectors: Range<u64>, request: u64) -> (u64, u64) {
         self.ahead.forget(&sectors);
         let each = self.table.sectors();
@@ -242,7 +245,7 @@ impl BlockBuffer {
         (replaced, next)
     }
 
-    /// Forgets what is trimmed, unless it is on its way; whether it could.
+    /// Drops trimmed pages, unless they are being evicted; whether it could.
     pub fn trim(&mut self, pages: &Range<u64>) -> bool {
         self.trim_sectors(pages.start * self.sectors_per_page..pages.end * self.sectors_per_page)
     }
@@ -293,7 +296,7 @@ impl BlockBuffer {
         page / self.stripe % self.pools
     }
 
-    /// The pages of a block that its padding makes whole: those of the pools in which something of it was written.
+    /// Pages that padding completes: those of the pools with written pages.
     fn padded(&self, place: u32) -> Vec<(u64, Lpn)> {
         let mut written = memory::zeroed::<bool>(self.pools as usize);
         for (page, lpn) in self.pages_of(place) {
@@ -314,7 +317,8 @@ impl BlockBuffer {
         places
     }
 
-    /// A block leaves: what is to be read for it first. `is_mapped` says whether a page was ever written.
+    /// A block leaves: returns the pages to read first. `is_mapped` says whether a page was ever
+    /// written.
     pub fn begin_to_leave(
         &mut self,
         place: u32,
@@ -332,7 +336,7 @@ impl BlockBuffer {
         reads
     }
 
-    /// Pages of a block, in it and on the drive.
+    /// Pages of a block, with their index in it and on the drive.
     fn pages_of(&self, place: u32) -> impl Iterator<Item = (u64, Lpn)> + use<> {
         let first = self.table.held(place).block * self.pages;
         let count = self.pages.min(self.all_pages - first);
@@ -357,7 +361,7 @@ impl BlockBuffer {
         }
     }
 
-    /// All is read that it lacked: what is to be written, in order.
+    /// Called when its missing pages are read: returns its page writes in order.
     pub fn writes_of(&mut self, place: u32, is_mapped: impl Fn(Lpn) -> bool) -> Vec<PageRequest> {
         self.table.set_stage(place, Stage::Writing);
         let is_written = |(page, lpn): &(u64, Lpn)| {
@@ -367,7 +371,7 @@ impl BlockBuffer {
         pages.map(|(_, lpn)| write(lpn, self.flash_pages)).collect()
     }
 
-    /// A block waits for one more page; or for one less, and whether that was the last.
+    /// Adds an outstanding page to a block; or for one less, and whether that was the last.
     pub fn expect(&mut self, place: u32, more: u32) {
         self.table.expect(place, more);
     }
@@ -376,7 +380,7 @@ impl BlockBuffer {
         self.table.expects_less(place)
     }
 
-    /// A block has left.
+    /// Ends the eviction of a block.
     pub fn has_left(&mut self, place: u32) {
         self.table.release(place);
         self.has_news = true;
@@ -384,12 +388,12 @@ impl BlockBuffer {
 
     // ---- flushes ---------------------------------------------------------------------------------
 
-    /// A request waits until some blocks, as they are, have left.
+    /// Makes a request wait for the eviction of blocks in their present state.
     pub fn add_barrier(&mut self, slot: Slot, blocks: Range<u64>) {
         self.barriers.push(Barrier { slot, blocks, until: self.table.tick() });
     }
 
-    /// One that waits no more.
+    /// The next request with nothing to wait for.
     pub fn next_over(&mut self) -> Option<Slot> {
         let is_over = |it: &Barrier| {
             !self.table.taken().any(|place| {
@@ -403,17 +407,18 @@ impl BlockBuffer {
 
     // ---- turns -----------------------------------------------------------------------------------
 
-    /// It is to be looked after.
+    /// Requests handling.
     pub fn note_news(&mut self) {
         self.has_news = true;
     }
 
-    /// Says once that something has come, or left.
+    /// Reports a change once.
     pub fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    // ---- its page requests -----------------------------------------------------------------------
+    // ---- page requests
+    // ---------------------------------------------------------------------------
 
     /// A page request of the buffer: its number.
     pub fn add_job(&mut self, job: Job) -> u32 {
@@ -425,12 +430,12 @@ impl BlockBuffer {
         self.ended.push(number);
     }
 
-    /// One that has ended.
+    /// The next completed page request.
     pub fn next_ended(&mut self) -> Option<u32> {
         self.ended.pop()
     }
 
-    /// It is done.
+    /// Removes a completed page request.
     pub fn take_job(&mut self, number: u32) -> Job {
         self.jobs.remove(number)
     }
@@ -496,7 +501,7 @@ impl BlockBuffer {
 
     // ---- power cuts ------------------------------------------------------------------------------
 
-    /// The power goes. What a protected buffer has stays in it.
+    /// The power goes. A protected buffer keeps its content.
     pub fn lose_power(&mut self) {
         self.waiting.clear();
         self.barriers.clear();

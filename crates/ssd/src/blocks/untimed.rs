@@ -72,14 +72,14 @@ impl BlockBuffer {
         }
     }
 
-    /// Blocks that are in the buffer leave it.
+    /// Evicts buffered blocks untimed.
     pub fn flush_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), blocks: &Range<u64>) {
         for place in self.staying(blocks) {
             self.leave_untimed((ftl, flash), place);
         }
     }
 
-    /// All leaves the buffer.
+    /// Evicts all blocks untimed.
     pub fn empty_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         self.is_untimed = false;
         self.flush_untimed(state, &(0..u64::MAX));

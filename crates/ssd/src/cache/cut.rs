@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, VecDeque};
 /// Progress of a group at a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Its cells are as they were.
+    /// Its cells are unchanged.
     Untouched,
     /// Its cells were being programmed.
     Cells,
     /// It was between two passes.
     Between,
-    /// It is programmed.
+    /// It is fully programmed.
     Whole,
 }
 
@@ -28,11 +28,11 @@ pub enum Fate {
 #[derive(Debug, Clone)]
 pub struct CutProgram {
     pub programming: Programming,
-    /// It was for a request of the host.
+    /// True for host data.
     pub is_hosts: bool,
-    /// Its data had been answered: it was in a write buffer.
+    /// True for acknowledged data: it was in a write buffer.
     pub answered: bool,
-    /// By lane.
+    /// Progress by lane.
     pub reached: Vec<Reached>,
 }
 
@@ -40,7 +40,7 @@ pub struct CutProgram {
 #[derive(Debug, Clone)]
 pub struct CutGroup {
     pub block: Block,
-    /// Its pages that the flash does not know, in a row.
+    /// Its consecutive pages unknown to the flash.
     pub pages: Vec<Programming>,
     pub fate: Fate,
 }
@@ -96,8 +96,7 @@ impl Cache {
         (programs, groups)
     }
 
-    /// The programs that the flash does not know yet, in the order in which they were begun, and the requests
-    /// of which they have the data.
+    /// Programs unknown to the flash, in order of start, with the requests whose data they contain.
     pub fn owned_programs(&self, ftl: &Ftl) -> Vec<(Programming, Option<u64>)> {
         let mut all: Vec<_> =
             self.gather.programming().map(|it| (it, self.writer(it.ppn))).collect();
@@ -124,9 +123,9 @@ impl Cache {
         fates
     }
 
-    /// How far the groups come while the capacitors last: each die programs those that it has in the order
-    /// in which they were begun, what is in its cells first. An erase that is under way is given up; parity is
-    /// not written.
+    /// Progress of the groups on capacitor power: each die programs its groups in order of start,
+    /// beginning with the one in its cells. An erase that is under way is given up; parity is not
+    /// written.
     fn dump(&self, dies: &Dies, now: Time) -> BTreeMap<u32, Fate> {
         let lasts = self.config.power.lasts_ns();
         let costs: &Costs = dies.costs();
@@ -151,7 +150,7 @@ impl Cache {
             queues.push(queue.collect());
         }
         let mut buses = memory::zeroed(self.shape.channels as usize);
-        // When the registers of a die are free, and its cells.
+        // Times at which a die's registers and cells are free.
         let mut free = memory::filled((0, 0), queues.len());
         let whole = Time::from(self.shape.planes * self.shape.rows) * costs.page;
         let begins = |die: usize, free: &[(Time, Time)], buses: &[Time]| {

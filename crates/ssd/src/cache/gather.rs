@@ -1,8 +1,8 @@
 //! The write buffer: groups that fill, wait and are being programmed.
 //!
-//! A page has its place in the flash from the moment that it comes into the buffer, so that where it lies
-//! says whether it is still here: no other table is needed. The flash learns of it when the group has
-//! been programmed, the groups of a block in their order.
+//! A page has its place in the flash from the moment that it comes into the buffer, so that where
+//! it lies says whether it is still here: no other table is needed. The flash learns of a group
+//! when it is programmed, in the order of the block's groups.
 
 use crate::ftl::Programming;
 use crate::ids::{Block, Stream};
@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 /// No group, or no block.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Whose a page in the buffer is, which says in which part of it there must be room.
+/// Owner of a buffered page, which determines its part of the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// The host's.
     Host = 0,
-    /// One that cleaning moves.
+    /// A page moved by cleaning.
     Copies = 1,
 }
 
@@ -25,9 +25,9 @@ pub enum Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Filling,
-    /// Full, its data still to be sent to the die.
+    /// Full, waiting for its transfer to the die.
     Waiting,
-    /// On its way into the die, or in its cells.
+    /// Being transferred or programmed.
     Programming,
     Done,
 }
@@ -36,18 +36,18 @@ pub(super) enum Stage {
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) block: Block,
-    /// Its place among the groups of its block.
+    /// Index among the groups of its block.
     pub(super) index: u32,
     pub(super) die: u32,
     pub(super) stream: Stream,
-    /// Its pages by class, with the padding that goes with them.
+    /// Pages by class, with their padding.
     of_class: [u32; 2],
     pub(super) stage: Stage,
-    /// Pages of it that were there before the buffer was: a drive that was prepared without time.
+    /// Pages filled before the buffer existed: a drive that was prepared without time.
     before: u32,
-    /// Passes of programming that are left.
+    /// Remaining programming passes.
     pub(super) passes: u32,
-    /// Its number in the order in which groups were begun.
+    /// Sequence number of its start.
     pub(super) number: u64,
     pub(super) pages: Vec<Programming>,
 }
@@ -58,17 +58,17 @@ impl Group {
         self.has(Class::Host)
     }
 
-    /// True if it has pages of a class.
+    /// True with pages of a class.
     pub(super) fn has(&self, class: Class) -> bool {
         self.of_class[class as usize] > 0
     }
 
-    /// Its pages of either class, without those that hold nothing in cells of one bit.
+    /// Pages of either class, without padding in cells of one bit.
     pub fn counted(&self) -> u64 {
         u64::from(self.of_class[0]) + u64::from(self.of_class[1])
     }
 
-    /// Pages that it has.
+    /// Number of filled pages.
     pub(super) fn filled(&self) -> u32 {
         self.before + self.pages.len() as u32
     }
@@ -89,9 +89,9 @@ pub(super) struct Gather {
     free: Vec<u32>,
     open: Vec<Open>,
     free_open: Vec<u32>,
-    /// Of each block its place in `open`, or `NONE`.
+    /// Index in `open` by block, or `NONE`.
     open_of: Vec<u32>,
-    /// Pages of each class in the buffer, with those that are reserved, and the most there may be.
+    /// Occupied and reserved pages by class, and their maximum.
     used: [u32; 2],
     room: [u32; 2],
     begun: u64,
@@ -105,7 +105,7 @@ impl Gather {
             free: Vec::new(),
             open: Vec::new(),
             free_open: Vec::new(),
-            // Without a buffer no block is in it.
+            // Without a buffer no block has groups.
             open_of: memory::filled(
                 NONE,
                 if shape.dies > 0 { geometry.blocks() as usize } else { 0 },
@@ -137,7 +137,7 @@ impl Gather {
         f64::from(self.used[class as usize]) / f64::from(self.room[class as usize])
     }
 
-    /// Keeps room for pages of a class, or gives it back.
+    /// Reserves or releases pages of a class.
     pub(super) fn reserve(&mut self, class: Class, pages: u32) {
         self.used[class as usize] += pages;
     }
@@ -158,7 +158,7 @@ impl Gather {
         if open == NONE { None } else { self.holding_in(open, page) }
     }
 
-    /// As `group`, for a superblock with groups in the buffer.
+    /// `group` for a superblock with groups in the buffer.
     #[inline(never)]
     fn holding_in(&self, open: u32, page: u32) -> Option<u32> {
         let open = &self.open[open as usize];
@@ -266,8 +266,8 @@ impl Gather {
         })
     }
 
-    /// All groups in the buffer, those of a block in order; some are programmed, and wait for others of their
-    /// block.
+    /// All buffered groups, in order within a block; some are programmed, and wait for others of
+    /// their block.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
         self.open.iter().flat_map(|open| open.groups.iter().copied())
     }

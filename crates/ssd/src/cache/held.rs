@@ -12,11 +12,11 @@ pub struct Write {
     /// The logical pages that are still to be written.
     pub next: u64,
     pub end: u64,
-    /// The pace has let it begin; it is not asked again for the rest.
+    /// True once the pace has admitted it; it is not asked again for the rest.
     pub(super) begun: bool,
-    /// It has waited for room.
+    /// True if it waited for room.
     pub(super) waited: bool,
-    /// Hold times of writes when it came: for cleaning, and for room.
+    /// Hold times at its arrival: for cleaning, and for room.
     pub(super) marks: HeldFor,
 }
 
@@ -25,9 +25,9 @@ pub struct Write {
 pub(super) struct Held {
     reason: Option<(Reason, Time)>,
     before: HeldFor,
-    /// When the meter is asked again.
+    /// Time of the meter's next query.
     pub(super) wake: Option<Time>,
-    /// When a write asked again because a burst gained nothing.
+    /// Time of a repeated query after a burst without gain.
     pub(super) asked_again: Option<Time>,
 }
 

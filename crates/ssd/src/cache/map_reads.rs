@@ -1,7 +1,8 @@
 //! Requests that wait for pages of the map.
 //!
-//! A machine like the others: it is told which page a request waits for and that one has come, and says who goes on.
-//! Where on the flash a page of the map lies follows from its number.
+//! A machine like the others: it is told of requests waiting for map pages and of arrived pages,
+//! and returns the requests to continue. Where on the flash a page of the map lies follows from its
+//! number.
 
 use crate::config::SsdConfig;
 use crate::device::kit::slots::Slot;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Requests that wait for the map.
 #[derive(Debug, Clone)]
 pub struct MapReads {
-    /// Pages that are being read, and who waits for each.
+    /// Pages being read, with their waiting requests.
     arriving: BTreeMap<u32, Vec<Slot>>,
     /// Requests that wait for memory of the host, in order; each for an equal time.
     delayed: VecDeque<Slot>,
@@ -26,7 +27,7 @@ pub struct MapReads {
 }
 
 impl MapReads {
-    /// Nobody waits. The map is spread over so many units or dies.
+    /// Without waiting requests. The map is spread over the units or dies.
     pub fn new(config: &SsdConfig, places: u32) -> MapReads {
         MapReads {
             arriving: BTreeMap::new(),
@@ -55,7 +56,7 @@ impl MapReads {
         self.host_ns
     }
 
-    /// True if a page is on its way; then this request waits for it too.
+    /// True if a page is being read; then this request waits for it too.
     pub fn joins(&mut self, page: u32, slot: Slot) -> bool {
         let waiting = self.arriving.get_mut(&page);
         waiting.map(|slots| slots.push(slot)).is_some()
@@ -76,7 +77,7 @@ impl MapReads {
         self.delayed.push_back(slot);
     }
 
-    /// The one that has waited for it longest.
+    /// The longest waiting request.
     pub fn next_delayed(&mut self) -> Option<Slot> {
         self.delayed.pop_front()
     }

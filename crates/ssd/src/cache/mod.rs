@@ -41,7 +41,7 @@ use pace::{Admission, Law, Pace};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// What the writes that wait come to next.
+/// Next step for the waiting writes.
 #[derive(Debug, Clone, Copy)]
 pub enum Turn {
     /// None waits.
@@ -68,7 +68,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// What the wait is counted as.
+    /// Reason counted for the wait.
     pub fn reason(self) -> Reason {
         if self == Why::Room { Reason::Room } else { Reason::Cleaning }
     }
@@ -79,9 +79,9 @@ impl Why {
 enum Look {
     /// Not before something changes.
     Later,
-    /// A turn of them has been asked for.
+    /// Another turn is scheduled.
     Asked,
-    /// Its next page comes next, in the same turn.
+    /// The next page follows in the same turn.
     Next,
 }
 
@@ -93,7 +93,7 @@ pub struct Asked {
     pub cleans: bool,
 }
 
-/// Who waits until everything before a moment is programmed.
+/// A waiter for the durability of everything before a moment.
 #[derive(Debug, Clone, Copy)]
 pub enum Waiter {
     /// A write through to the flash, or a flush: for what the host has written.
@@ -103,8 +103,7 @@ pub enum Waiter {
     Restores,
 }
 
-/// The buffer. Its fields are the parts of it, what passes between them, and what it needs of the
-/// configuration.
+/// The buffer. Its fields are its parts, messages between them, and configuration.
 #[derive(Debug, Clone)]
 pub struct Cache {
     shape: Groups,
@@ -122,21 +121,21 @@ pub struct Cache {
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
     streams: u32,
-    /// The stream of cold data on its way into worn blocks, of whose room nobody else has any.
+    /// Stream of cold data into worn blocks, with room of its own.
     cold: Stream,
     /// Groups have pages of the host or copies, not both.
     apart: bool,
-    /// What waits until all groups begun before a number are programmed.
+    /// Waiters for the programming of all groups with smaller numbers.
     durable: Vec<(u64, Waiter)>,
-    /// Some of that may have come since it was asked for.
+    /// True if some waiters may be ready.
     may_be_durable: bool,
     /// The domain at which the next choice begins.
     turn: u32,
-    /// Whose the pages in the buffer are, where power cuts ask for that.
+    /// Owners of buffered pages, where power cuts need them.
     owned: Option<Owned>,
     /// Jobs that were not handed on yet.
     jobs: Vec<Asked>,
-    /// The SLC cache, if there is one, and its stream.
+    /// The SLC cache, if any, and its stream.
     slc: Option<Box<SlcCacheState>>,
     slc_stream: Stream,
 }
@@ -190,7 +189,7 @@ impl Cache {
         let geometry = ftl.geometry();
         let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
         self.pace.begin(room, least);
-        // Victims to come are as those that there are.
+        // Future victims are assumed like present ones.
         let pages = ftl.geometry().data_pages;
         if let Some(valid) = ftl.least_valid_of(0).filter(|valid| *valid < pages) {
             self.pace.note_victim(f64::from(valid) / f64::from(pages));
@@ -230,7 +229,7 @@ impl Cache {
         self.writes.len()
     }
 
-    /// How long a write was held by now: for cleaning, and for room.
+    /// Hold time of a write until now: for cleaning, and for room.
     pub fn held_since(&self, write: &Write, now: Time) -> HeldFor {
         let held = self.held.totals(now);
         let cleaning = held.cleaning - write.marks.cleaning;
@@ -250,7 +249,7 @@ impl Cache {
         self.look = Look::Next;
     }
 
-    /// The same, but once at an instant: a write that finds no block may begin another burst.
+    /// Schedules one query per instant: a write that finds no block may begin another burst.
     pub fn look_again_once(&mut self, now: Time) {
         let is_first = self.held.asked_again.replace(now) != Some(now);
         self.look = if is_first { Look::Next } else { Look::Later };
@@ -261,13 +260,13 @@ impl Cache {
         self.has_ended = true;
     }
 
-    /// Says once that something has ended.
+    /// Reports once that an operation has ended.
     #[inline]
     pub fn has_ended(&mut self) -> bool {
         std::mem::take(&mut self.has_ended)
     }
 
-    /// Says that the first write is to be looked at.
+    /// Requests a look at the first write.
     #[inline]
     pub fn is_asked(&self) -> bool {
         self.look != Look::Later
@@ -303,7 +302,7 @@ impl Cache {
         self.held.set(Some(reason), now);
     }
 
-    /// What comes next of the writes that wait. `depth` has the jobs of each die.
+    /// Next step for the waiting writes. `depth` has the jobs of each die.
     pub fn next(
         &mut self,
         ftl: &mut Ftl,
@@ -365,7 +364,7 @@ impl Cache {
         }
     }
 
-    /// Where the next page of the host goes in the SLC cache, if it does.
+    /// Destination of the host's next page in the SLC cache, if any.
     #[inline]
     fn slc_place(&mut self, ftl: &Ftl, clock: &mut Clock) -> Option<(Domain, Stream)> {
         let slc = self.slc.as_mut()?;
@@ -373,22 +372,22 @@ impl Cache {
         is_fast.then_some((Domain(0), self.slc_stream))
     }
 
-    /// The SLC cache, if there is one.
+    /// The SLC cache, if any.
     pub fn slc(&mut self) -> Option<&mut SlcCacheState> {
         self.slc.as_deref_mut()
     }
 
-    /// What the SLC cache has to report.
+    /// Report data of the SLC cache.
     pub fn slc_account(&self) -> Option<&SlcCacheState> {
         self.slc.as_deref()
     }
 
-    /// Whether a fold goes on by itself.
+    /// True if a fold proceeds on its own.
     pub fn waits_to_fold(&self) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.waits_to_fold())
     }
 
-    /// Whether there is room for the next page of the first write, and the pace lets it in.
+    /// True if the first write's next page has room and the pace admits it.
     #[inline]
     fn admits(&mut self, ftl: &mut Ftl, clock: &mut Clock) -> Result<(), Why> {
         let now = clock.now;
@@ -425,13 +424,13 @@ impl Cache {
         }
     }
 
-    /// The meter is to be asked again.
+    /// Schedules a query of the meter.
     pub fn meter_opens(&mut self) {
         self.held.wake = None;
     }
 
-    /// Whether a page replaces one of the host that is in the buffer and not yet on its way to a die. What a snapshot
-    /// shares is of the drive as it was, and stays.
+    /// True if the page replaces one of the host's waiting in the buffer. Pages of a snapshot are
+    /// kept.
     fn replaces(&self, ftl: &Ftl, lpn: Lpn) -> bool {
         let Some(ppn) = ftl.lookup(lpn) else { return false };
         let (block, page) = ftl.geometry().block_and_page(ppn);
@@ -452,14 +451,14 @@ impl Cache {
         depth: impl Fn(usize) -> usize,
         clock: &mut Clock,
     ) -> Option<Domain> {
-        // With reclaim groups one of those of the group that the write names.
+        // With reclaim groups, a domain of the write's group.
         let all = ftl.domains_to_write();
         let domains = all.len() as u32;
         let fills = |domain: u32| {
             let group = self.filling[(domain * self.streams + stream.0) as usize];
             group != NONE && self.gather.group(group).is_hosts()
         };
-        // What copies may need too is not taken because a group has some of it.
+        // Room needed by copies is not taken, even if a group has some.
         let takes = |domain: u32| self.apart && fills(domain) || ftl.accepts(Domain(domain));
         if domains == 1 {
             return takes(all.start).then_some(Domain(all.start));
@@ -469,7 +468,7 @@ impl Cache {
             if takes(filling.0) || ftl.may_gain(filling) {
                 return takes(filling.0).then_some(filling);
             }
-            // It will not have room again: its group is not to wait for ever.
+            // The domain will never have room: its group is not to wait for ever.
             if all.clone().all(|domain| !ftl.accepts(Domain(domain))) {
                 return None;
             }
@@ -500,7 +499,7 @@ impl Cache {
         if stream == self.slc_stream {
             let (programming, opens) = ftl.program_slc(domain, lpn);
             if opens {
-                // What it takes of the room comes back when it is folded.
+                // Its room returns with folding.
                 self.pace.add(domain.0, -i64::from(ftl.geometry().data_pages));
             }
             return self.put(ftl, (domain, stream, class), programming, clock);
@@ -510,13 +509,13 @@ impl Cache {
         self.put_here(ftl, (domain, stream, class), programming, clock);
     }
 
-    /// The same of a page of cold data, on its way into a worn block.
+    /// Places a page of cold data for a worn block.
     pub fn place_cold(&mut self, ftl: &mut Ftl, domain: Domain, lpn: Lpn, clock: &mut Clock) {
         let programming = ftl.program_cold(domain, lpn);
         self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
     }
 
-    /// Fills what is left of a worn block with nothing.
+    /// Pads the rest of a worn block.
     pub fn end_cold(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
         while ftl.left_for_cold(domain) > 0 {
             ftl.counters.padding += 1;
@@ -525,7 +524,7 @@ impl Cache {
         }
     }
 
-    /// Fills what is left of the open block of a stream of the host with nothing.
+    /// Pads the rest of the open block of a host stream.
     pub fn end_unit(
         &mut self,
         ftl: &mut Ftl,
@@ -586,7 +585,7 @@ impl Cache {
         if stream == self.slc_stream
             && self.gather.group(group).filled() == self.shape.units_per_row()
         {
-            // The rows that cells of one bit do not have.
+            // Skips rows that are missing with one bit a cell.
             while !is_full {
                 let programming = ftl.pad_slc(domain);
                 is_full = self.gather.add_nothing(group, programming);
@@ -645,7 +644,7 @@ impl Cache {
         }
     }
 
-    /// The next job of those that full groups have come to, in order.
+    /// The next job created by full groups, in order.
     #[inline]
     pub fn next_job(&mut self) -> Option<Asked> {
         if self.jobs.is_empty() { None } else { Some(self.jobs.remove(0)) }
@@ -655,7 +654,7 @@ impl Cache {
         if self.config.cell.program == Program::TwoPass { 2 } else { 1 }
     }
 
-    /// Fills what is left of a group with nothing.
+    /// Pads the rest of a group.
     fn pad(
         &mut self,
         ftl: &mut Ftl,
@@ -674,7 +673,7 @@ impl Cache {
         }
     }
 
-    /// Fills what is left of the groups with data of the host.
+    /// Pads the host's groups.
     pub fn pad_hosts(&mut self, ftl: &mut Ftl, clock: &mut Clock) {
         for domain in (0..self.domains()).map(Domain) {
             for stream in self.filling_for(domain, Class::Host) {
@@ -683,7 +682,7 @@ impl Cache {
         }
     }
 
-    /// The same of the groups with copies of a domain.
+    /// Pads a domain's groups of copies.
     pub fn pad_copies(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
         for stream in self.filling_for(domain, Class::Copies) {
             self.pad(ftl, (domain, stream, Class::Copies), clock);
@@ -698,14 +697,14 @@ impl Cache {
         };
         let mut found: Vec<Stream> = (0..self.streams).map(Stream).filter(fills).collect();
         if self.config.fdp.chooses() {
-            // By age, for the numbers of handles mean nothing.
+            // In order of age, because handle numbers have no order.
             let fills = |stream: &Stream| (domain.0 * self.streams + stream.0) as usize;
             found.sort_by_key(|stream| self.gather.group(self.filling[fills(stream)]).number);
         }
         found
     }
 
-    /// A group has had its time to fill, if it is still the one that it was.
+    /// Pads a group after its linger time, unless it was replaced.
     pub fn lingered(&mut self, ftl: &mut Ftl, group: u32, clock: &mut Clock) {
         if let Some(place) = self.filling.iter().position(|filling| *filling == group)
             && self.gather.group(group).is_hosts()
@@ -715,14 +714,14 @@ impl Cache {
         }
     }
 
-    /// The loading of a group into its die has begun.
+    /// Starts the transfer of a group to its die.
     #[inline]
     pub fn begins(&mut self, group: u32) {
         self.gather.group_mut(group).stage = Stage::Programming;
     }
 
-    /// A pass of a group is done. If it was the last, the flash learns of it when it may, and it is gone from the
-    /// buffer: its data of the host and all its data, in pages, where it has either.
+    /// A pass of a group is done. After the last pass the flash learns of it in order, and it
+    /// leaves the buffer: its data of the host and all its data, in pages, where it has either.
     pub fn pass_done(
         &mut self,
         group: u32,
@@ -752,7 +751,7 @@ impl Cache {
         Some(programmed)
     }
 
-    /// Whether a page of a block is in the buffer, because it is not programmed yet.
+    /// True if a block has unprogrammed pages in the buffer.
     #[inline]
     pub fn holds(&self, block: Block, page: u32) -> bool {
         self.gather.holding(block, page).is_some()
@@ -765,13 +764,13 @@ impl Cache {
 
     // ---- what must be durable -------------------------------------------------------------------
 
-    /// What is in the buffer goes to the flash, padded; this waits for it.
+    /// Pads and programs the content of the buffer; this waits for it.
     pub fn await_durable(&mut self, waiter: Waiter) {
         self.durable.push((self.gather.next_number(), waiter));
         self.may_be_durable = true;
     }
 
-    /// Whether anything waits for that.
+    /// True with waiters for durability.
     pub fn is_awaited(&self) -> bool {
         !self.durable.is_empty()
     }
@@ -798,8 +797,8 @@ impl Cache {
         self.gather.next_number()
     }
 
-    /// Whether groups begun before a number are not programmed, of the host or with copies of a domain. Copies
-    /// of other domains are of pages whose blocks wait for them.
+    /// True if groups with smaller numbers, of the host or with copies of a domain, are
+    /// unprogrammed. Copies of other domains are of pages whose blocks wait for them.
     pub fn is_open(&self, before: u64, domain: Domain, geometry: &Geometry) -> bool {
         let mut open = self.gather.unfinished(before);
         open.any(|group| {
@@ -815,7 +814,7 @@ impl Cache {
         self.gather.room(Class::Copies)
     }
 
-    /// Room for these is kept, or given back.
+    /// Reserves or releases pages.
     pub fn reserve(&mut self, pages: u32) {
         self.gather.reserve(Class::Copies, pages);
     }
@@ -824,8 +823,9 @@ impl Cache {
         self.gather.unreserve(Class::Copies, pages);
     }
 
-    /// Whether no write waits for room, and a victim would gain no more than the padding of a group of
-    /// each stream, which a volatile buffer may cost per victim: after a cut cleaning would never end.
+    /// True if no write waits for room, and a victim would gain no more than the padding of one
+    /// group per stream, the possible cost of a volatile buffer: after a cut cleaning would never
+    /// end.
     pub fn gains_nothing(&self, ftl: &Ftl, domain: Domain) -> bool {
         if self.owned.is_none() || !self.config.is_volatile() || !self.writes.is_empty() {
             return false;
@@ -835,7 +835,7 @@ impl Cache {
         pages - valid <= self.most_padding()
     }
 
-    /// Pages that may be filled with nothing for a victim: a group of each frontier, of the host and of copies.
+    /// Maximum padding per victim: a group of each frontier, of the host and of copies.
     fn most_padding(&self) -> u32 {
         2 * self.config.frontiers_of_host() * self.shape.units
     }
@@ -858,35 +858,35 @@ impl Cache {
         pages.sum()
     }
 
-    /// Whether a victim of a domain would gain more than the padding that it may cost.
+    /// True if a victim of a domain would gain more than its possible padding.
     pub fn is_worth_cleaning(&self, ftl: &Ftl, domain: Domain) -> bool {
         let pages = ftl.geometry().data_pages;
         let padding = if self.config.is_volatile() { self.most_padding() } else { 0 };
         ftl.least_valid_of(domain.0).is_some_and(|valid| valid + padding < pages)
     }
 
-    /// Whether a domain is to be cleaned.
+    /// True if the domain must be cleaned.
     pub fn is_cleaning(&self, domain: Domain) -> bool {
         self.pace.is_cleaning(domain.0)
     }
 
-    /// Whether a domain should be cleaned, or when another block of it is full.
+    /// True if a domain must be cleaned, now or when another block is full.
     pub fn lacks_room(&self, domain: Domain, soon: u32) -> bool {
         self.pace.lacks(domain.0, soon)
     }
 
-    /// How host writes and cleaning share the flash.
+    /// Sharing of the flash between host writes and cleaning.
     pub fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }
 
-    /// Whether a burst of cleaning is under way, during which the host comes second.
+    /// True during a burst of cleaning, which has priority over the host.
     pub fn holds_host(&self) -> bool {
         self.pace.holds_host()
     }
 
-    /// Whether programs for the host are held. Where groups have copies as well they go on: a block is programmed
-    /// in order.
+    /// True while programs for the host are held. Where groups have copies as well they go on: a
+    /// block is programmed in order.
     pub fn holds_programs(&self) -> bool {
         self.apart && self.pace.holds_host()
     }
@@ -923,28 +923,28 @@ pub struct Programmed {
     pub pages: u64,
 }
 
-/// How many pages the buffer has room for: of the host's, and of those that cleaning moves.
+/// Size of the buffer in pages: for the host's pages, and for pages moved by cleaning.
 fn rooms(config: &SsdConfig, shape: &Groups) -> [u32; 2] {
     let pages = |size: options::Size| (size.bytes() / u64::from(shape.unit_bytes)) as u32;
     let host = pages(config.buffer.size);
     [host, config.buffer.copies.map_or(host, pages)]
 }
 
-/// The room of the buffer as far as untimed writes fill it.
+/// Buffer room filled by untimed writes.
 pub fn untimed_room(config: &SsdConfig, shape: &Groups) -> BufferRoom {
     let two_pass = config.cell.program == Program::TwoPass;
     let dies = f64::from(shape.dies);
     BufferRoom {
         groups: f64::from(rooms(config, shape)[0]) / f64::from(shape.units),
         between: if two_pass { f64::from(config.cell.distance) * dies } else { 0.0 },
-        // With cache registers a die programs one and has the next.
+        // With cache registers a die has one group in its cells and one in its registers.
         at_dies: if config.cache_commands { 2.0 * dies } else { dies },
         in_bursts: config.cleaning.pace == PaceRule::Burst,
         volatile: config.is_volatile(),
     }
 }
 
-/// How host writes and cleaning share the flash.
+/// Sharing of the flash between host writes and cleaning.
 fn pace_of(config: &SsdConfig, geometry: &Geometry, shape: &Groups, costs: &Costs) -> Pace {
     let data = i64::from(geometry.data_pages);
     let wanted = (i64::from(geometry.low_blocks) + 1) * data;

@@ -1,5 +1,5 @@
-//! Whose data the pages in the buffer are: what a power cut loses of it had been answered or not. Only
-//! drives that recover from power cuts keep it.
+//! Whose data the pages in the buffer are: after a power cut, acknowledged and unacknowledged
+//! losses are distinguished. Only drives that recover from power cuts keep it.
 
 use crate::device::kit::slots::Slot;
 use crate::ids::Ppn;
@@ -14,18 +14,18 @@ struct Owner {
     promised: bool,
 }
 
-/// The owners of pages in the buffer, by their places.
+/// Owners of buffered pages, by address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned(BTreeMap<u64, Owner>);
 
 /// Knowledge of the host about a page in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It is a copy that cleaning has made, or was answered.
+    /// A copy, or data acknowledged earlier.
     Copy,
-    /// Its write was answered.
+    /// An acknowledged write.
     Answered,
-    /// Its write is not answered; what it replaced in the buffer may have been.
+    /// An unacknowledged write; what it replaced in the buffer may have been.
     Open { promised: bool },
 }
 
@@ -62,7 +62,7 @@ impl Owned {
         self.0.get(&ppn.0).map(|owner| owner.request)
     }
 
-    /// A page has left the buffer.
+    /// Removes a page that has left the buffer.
     pub(super) fn remove(&mut self, ppn: Ppn) {
         self.0.remove(&ppn.0);
     }

@@ -1,9 +1,9 @@
-//! How host writes and cleaning share the flash.
+//! Sharing of the flash between host writes and cleaning.
 //!
-//! The *room* of the drive is counted in logical pages: those that can still be written, and those of
-//! victims that have been scanned, which come back when they are erased. A host write takes one, a
-//! superseded page that is scanned gives one, a moved page does neither. Cleaning keeps the room at what the
-//! threshold of cleaning demands; what is missing is owed.
+//! The *room* of the drive is counted in logical pages: the writable pages, and the scanned pages
+//! of victims, which return with the erasure. A host write takes one, a superseded page that is
+//! scanned gives one, a moved page does neither. Cleaning keeps the room at what the threshold of
+//! cleaning demands; Cleaning restores the room demanded by its threshold;
 //!
 //! - `token`: cleaning continues whenever space is missing, and writes are admitted while little is
 //!   missing. Before
@@ -23,22 +23,22 @@ const WINDOW_NS: Time = 32_000_000;
 /// of the duration of the burst.
 const LASTING_BURSTS: u32 = 3;
 const SHORT_PAUSE: f64 = 2.5;
-/// How much of what is known of victims the last one is.
+/// Weight of the last victim in the average.
 const LAST_VICTIM: f64 = 0.125;
 
 /// Die time of writing a logical page, which determines the write rate left by cleaning.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) dies: f64,
-    /// Programming a group, ns, with its share of parity.
+    /// Time to program a group, ns, with its share of parity.
     pub(super) program_ns: f64,
     /// Logical pages of a group, and of what the planes read at once.
     pub(super) group: f64,
     pub(super) row: f64,
-    /// Logical pages that a page of the flash holds, at least one.
+    /// Logical pages per flash page, at least one.
     pub(super) page: f64,
     pub(super) planes: f64,
-    /// Sensing a row, and moving one page of it, ns.
+    /// Time to sense a row, and to move one of its pages, ns.
     pub(super) sense_ns: f64,
     pub(super) transfer_ns: f64,
 }
@@ -58,11 +58,11 @@ impl Law {
     }
 }
 
-/// Whether a host write may go on.
+/// Permission for a host write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
     Now,
-    /// When it may.
+    /// Permitted from this time on.
     At(Time),
     /// Not before cleaning has gone on.
     Blocked,
@@ -82,19 +82,19 @@ enum Sharing {
 pub struct Pace {
     config: Cleaning,
     law: Law,
-    /// Room of each domain, and of all; and how much each should have.
+    /// Room by domain, and in all; and how much each should have.
     room: Vec<i64>,
     cleaning: Vec<bool>,
     total: i64,
     wanted: i64,
     wanted_in_all: i64,
-    /// What each should have as long as nobody puts cleaning off, and the least that lets the host write.
+    /// Target room by domain unless cleaning is postponed, and the minimum for host writes.
     usual: i64,
     least: i64,
     puts_off: bool,
     /// Domains of which a victim is to be cleaned whatever room there is.
     asked: Vec<bool>,
-    /// What may be missing before `token` stops the host.
+    /// Shortfall at which `token` stops the host.
     slack: i64,
     /// Mean share of valid pages of the last victims, and the resulting cost of a host page.
     valid: f64,
@@ -109,13 +109,13 @@ pub struct Pace {
     began: Time,
     last: (Time, Time),
     close: u32,
-    /// When the meter has let through what it has admitted.
+    /// Time at which the meter has passed all admitted writes.
     through: Time,
     window: (Time, u64, u64),
 }
 
 impl Pace {
-    /// With the room that the domains have, and what they should have.
+    /// A pace with the present and target room of the domains.
     pub(super) fn new(config: &Cleaning, law: Law, wanted: i64, slack: i64) -> Pace {
         Pace {
             config: config.clone(),
@@ -143,8 +143,8 @@ impl Pace {
         }
     }
 
-    /// The room that the domains have now. What they have less than they should have is not owed: a drive
-    /// that was prepared without time stops cleaning anywhere within a block.
+    /// The room that the domains have now. An initial shortfall is not made up: a drive that was
+    /// prepared without time stops cleaning anywhere within a block.
     pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {
         self.total = room.iter().sum();
         let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
@@ -162,7 +162,7 @@ impl Pace {
         self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
     }
 
-    /// Whether cleaning is put off.
+    /// True while cleaning is postponed.
     pub fn puts_off(&self) -> bool {
         self.puts_off
     }
@@ -171,7 +171,7 @@ impl Pace {
         !self.room.is_empty()
     }
 
-    /// Room is taken or comes back.
+    /// Takes or returns room.
     #[inline]
     pub fn add(&mut self, domain: u32, pages: i64) {
         self.room[domain as usize] += pages;
@@ -191,7 +191,7 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
-    /// Whether a domain has less room than it should, with so many pages to come.
+    /// True if a domain would miss its target after `soon` more pages.
     pub fn lacks(&self, domain: u32, soon: u32) -> bool {
         self.room.get(domain as usize).is_some_and(|room| *room < self.usual + i64::from(soon))
     }
@@ -201,20 +201,19 @@ impl Pace {
         self.asked[domain as usize] = asked;
     }
 
-    /// Whether that is asked for.
+    /// True if cleaning of a domain is requested.
     pub fn is_asked(&self, domain: u32) -> bool {
         self.asked[domain as usize]
     }
 
-    /// Whether a domain was to be cleaned when it was looked at last.
+    /// True if a domain was to be cleaned at the last look.
     pub fn is_cleaning(&self, domain: u32) -> bool {
         let of = |all: &[bool]| all.get(domain as usize).is_some_and(|it| *it);
         of(&self.asked) || self.sharing != Sharing::Free && of(&self.cleaning)
     }
 
-    /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
-    /// each die to
-    /// spare, so that victims are read in rounds.
+    /// Decides if a domain must be cleaned: from when it lacks room until it has two thirds of a
+    /// group for each die to spare, so that victims are read in rounds.
     pub fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
         let spare = if self.sharing == Sharing::Metered { self.slack / 3 } else { 0 };
@@ -222,31 +221,31 @@ impl Pace {
         self.sharing != Sharing::Free && *cleaning || self.asked[domain as usize]
     }
 
-    /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
-    /// next;
-    /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
+    /// Maximum victim groups in progress per die: two, that it continues at once with the next; in
+    /// a burst, when every die reads all the time, one, because the host's reads wait behind them.
     pub fn most_batches(&self) -> u32 {
         if self.sharing == Sharing::Burst { 1 } else { 2 }
     }
 
-    /// Whether programs for the host are held.
+    /// True while programs for the host are held.
     pub fn holds_host(&self) -> bool {
         self.sharing == Sharing::Burst
     }
 
-    /// Says once that host and cleaning share the flash otherwise than before.
+    /// Reports a change of the sharing once.
     #[inline]
     pub fn has_changed(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
+    /// A burst begins when the shortfall fills a quantum, or when the host finds no room; whether
+    /// it did.
     pub fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
         if self.sharing != Sharing::Free {
             return false;
         }
         if is_stuck {
-            // What it had settled for is not enough.
+            // Its former target was too low.
             self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
         }
         if self.missing() <= 0 {
@@ -262,7 +261,7 @@ impl Pace {
         due
     }
 
-    /// What is owed is cleaned now, though it does not fill a quantum; whether a burst begins.
+    /// Cleans the present shortfall below a quantum; whether a burst begins.
     pub fn begins_early(&mut self, now: Time) -> bool {
         let begins = self.sharing == Sharing::Free && self.missing() > 0;
         if begins {
@@ -290,7 +289,7 @@ impl Pace {
         self.has_changed = true;
     }
 
-    /// A burst ends when nothing is missing; whether it did.
+    /// A burst ends without a shortfall; whether it did.
     pub fn ends_burst(&mut self, now: Time) -> bool {
         let over = self.sharing == Sharing::Burst && self.missing() <= 0;
         if over {
@@ -314,8 +313,8 @@ impl Pace {
         }
     }
 
-    /// Whether the next page of the host may be written. `begins` is the number of pages of its command
-    /// if it is the first of them; `used` is the share of the buffer in use.
+    /// Decides if the host's next page may be written. `begins` is the number of pages of its
+    /// command if it is the first of them; `used` is the share of the buffer in use.
     pub(super) fn admits(
         &mut self,
         begins: Option<u32>,
@@ -335,8 +334,8 @@ impl Pace {
         let Some(pages) = begins.filter(|_| missing + self.slack > 0) else {
             return Admission::Now;
         };
-        // What is missing slows the meter, and a buffer that is nearly full, so that it and not the lack of
-        // room spaces the commands.
+        // A shortfall and a nearly full buffer slow the meter, so that the meter rather than a lack
+        // of room spaces the commands.
         let lack = (missing as f64 / self.slack as f64).max(4.0 * used() - 3.0).max(0.0);
         let page_ns = self.page_ns * (1.0 + lack);
         let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
@@ -348,12 +347,12 @@ impl Pace {
         Admission::Now
     }
 
-    /// Whether so much is missing that `token` stops the host.
+    /// True if the shortfall makes `token` stop the host.
     pub fn lags(&self) -> bool {
         self.missing() > self.slack
     }
 
-    /// Whether the host writes so little that the meter is open.
+    /// True if the host's rate leaves the meter open.
     fn is_open(&self, page_ns: f64, now: Time) -> bool {
         let (since, before, count) = self.window;
         let (pages, time) = if before > 0 {

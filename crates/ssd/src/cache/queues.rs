@@ -1,5 +1,5 @@
-//! Pages that wait for their unit: without a write buffer a page gets its place in the flash only when a unit is
-//! free for it.
+//! Pages waiting for their unit: without a write buffer a page gets its place in the flash only
+//! when a unit is free for it.
 //!
 //! A queue has the pages of one unit in their order, and before them the writes that found no room. *Bound* units
 //! (a gang under shared control, the two planes of a pair) begin operations together, and only of one kind.
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// No set of bound units.
 const NONE: u32 = u32::MAX;
 
-/// What runs on bound units at the same time is of one of these kinds.
+/// Kinds of operations that bound units run together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     Read,
@@ -26,29 +26,29 @@ pub enum Phase {
     Erase,
 }
 
-/// The number of a page, from its queue to its end.
+/// Number of a page from its queue to its completion.
 pub type PageId = Slot;
 
-/// One logical page of a request, waiting for or using a unit.
+/// A logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
 pub struct PageOp {
     pub owner: Owner,
     pub lpn: Lpn,
-    /// Where a page that is read lay when it was queued; of no meaning to a write.
+    /// Address of a page to read, when it was queued; of no meaning to a write.
     pub at: Ppn,
     pub work: PageWork,
-    /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
-    /// is written and need not be read.
+    /// First flash page and number of pages: pages to read, or with new data; in `ReadForWrite`
+    /// pages written, which need no read.
     pub range: (u32, u32),
-    /// Flash pages that the request touches, and its bytes in them.
+    /// Flash pages touched by the request, and its bytes in them.
     pub touched: u32,
     pub bytes: u32,
-    /// Of a write: its placement handle.
+    /// For writes: its placement handle.
     pub handle: Handle,
     enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
     cleaning_mark: Time,
-    /// Of this page so far.
+    /// Latency parts so far.
     spent: Spent,
 }
 
@@ -76,7 +76,7 @@ impl PageOp {
         if self.work.writes() || programs { Phase::Write } else { Phase::Read }
     }
 
-    /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
+    /// Flash pages that a lane reads for the page; all lanes of a synchronous gang read alike.
     #[inline]
     fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
         if granule.synchronous {
@@ -89,7 +89,7 @@ impl PageOp {
         }
     }
 
-    /// What a lane does for it, if anything, and on how many flash pages.
+    /// Operation of a lane for the page, if any, and its flash pages.
     #[inline]
     pub fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
@@ -108,7 +108,7 @@ impl PageOp {
         Some((kind, 1))
     }
 
-    /// The lanes that it needs, as bits.
+    /// Bitmap of the needed lanes.
     fn lanes_needed(&self, granule: Granule) -> u64 {
         let lanes = (0..granule.span).filter(|lane| match self.phase() {
             Phase::Read => self.pages_read(granule, *lane) > 0,
@@ -117,7 +117,7 @@ impl PageOp {
         lanes.fold(0, |set, lane| set | 1 << lane)
     }
 
-    /// The lanes of a unit that cannot begin it now, as bits.
+    /// Bitmap of a unit's lanes that cannot start it now.
     fn lanes_refusing(&self, unit: Unit, units: &Units) -> u64 {
         let kind = match self.work {
             PageWork::Read | PageWork::ReadForWrite | PageWork::MapRead => OpKind::Read,
@@ -130,7 +130,7 @@ impl PageOp {
     }
 }
 
-/// The queue of a unit, and its account.
+/// Queue of a unit, and its account.
 #[derive(Debug, Clone, Default)]
 struct Queue {
     waiting: VecDeque<PageId>,
@@ -140,11 +140,11 @@ struct Queue {
     served: u64,
 }
 
-/// All queues.
+/// The queues of all units.
 #[derive(Debug, Clone)]
 pub struct Queues {
     each: Vec<Queue>,
-    /// What waits in them, and what is under way.
+    /// Waiting and executing pages.
     pages: Slots<PageOp>,
     granule: Granule,
     /// The sets of bound units.
@@ -153,7 +153,7 @@ pub struct Queues {
     set_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
     offered: Vec<u32>,
-    /// Units that have handed a page to another, or got one, and are to be asked for that, the last first.
+    /// Units that have passed a page on or received one, to be asked, last first.
     called: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     overlaps: bool,
@@ -164,7 +164,7 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Of a drive whose pages go through a write buffer there are none.
+    /// A drive with a write buffer has no queues.
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Queues {
         let buffered = geometry.groups.is_some();
         let sets = if buffered { Vec::new() } else { geometry.bound_units() };
@@ -193,15 +193,16 @@ impl Queues {
         }
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
-    /// Whether units are one lane each that does one operation at a time, whatever others do.
+    /// True if each unit is one independent lane with one operation at a time.
     #[inline]
     pub fn is_simple(&self) -> bool {
         self.is_simple
     }
 
-    /// Whether a busy unit may be able to begin another operation.
+    /// True if a busy unit may start another operation.
     #[inline]
     pub fn overlaps(&self) -> bool {
         self.overlaps
@@ -212,20 +213,20 @@ impl Queues {
         &self.pages[id]
     }
 
-    /// Whether a unit has anything to serve.
+    /// True with pages to serve at a unit.
     #[inline]
     pub fn has_waiting(&self, unit: Unit) -> bool {
         let queue = &self.each[unit.at()];
         !(queue.waiting.is_empty() && queue.stalled.is_empty())
     }
 
-    /// Whether a write has found no room at a unit.
+    /// True if a write found no room at a unit.
     #[inline]
     pub fn has_stalled(&self, unit: Unit) -> bool {
         !self.each[unit.at()].stalled.is_empty()
     }
 
-    /// How much waits at a unit.
+    /// Number of waiting pages at a unit.
     pub fn length(&self, unit: Unit) -> usize {
         let queue = &self.each[unit.at()];
         queue.waiting.len() + queue.stalled.len()
@@ -249,8 +250,8 @@ impl Queues {
         &self.sets[set as usize]
     }
 
-    /// The kinds of operation of page requests that bound units are asked for, in turn: that of the page which has
-    /// waited longest, then the other.
+    /// The kinds of operation of page requests that bound units are asked for, in turn: first the
+    /// kind of the longest waiting page, then the other.
     pub fn first_phases(&self, set: u32) -> [Phase; 2] {
         let heads = self.units_of(set).iter().filter_map(|unit| {
             let queue = &self.each[unit.at()];
@@ -261,7 +262,8 @@ impl Queues {
         if first == Phase::Read { [Phase::Read, Phase::Write] } else { [Phase::Write, Phase::Read] }
     }
 
-    // ---- told ------------------------------------------------------------------------------------
+    // ---- commands
+    // --------------------------------------------------------------------------------
 
     /// A page has come that needs an operation.
     #[inline]
@@ -269,7 +271,7 @@ impl Queues {
         self.pages.insert(PageOp::new(request, work, range))
     }
 
-    /// It waits at a unit, which has cleaned for so long by now. It lies there, if it is read.
+    /// Queues a page at a unit, with its cleaning time so far. It lies there, if it is read.
     #[inline]
     pub fn enqueue(&mut self, id: PageId, unit: Unit, at: Ppn, cleaning_ns: Time, now: Time) {
         let page = &mut self.pages[id];
@@ -284,13 +286,13 @@ impl Queues {
         }
     }
 
-    /// One of these sets.
+    /// One of the given sets.
     #[inline]
     pub fn next_offered(&mut self) -> Option<u32> {
         self.offered.pop()
     }
 
-    /// A unit is to be asked for its next operation, before those that are to be asked already.
+    /// Asks a unit for its next operation, before other called units.
     pub fn call(&mut self, unit: Unit) {
         self.called.push(unit);
     }
@@ -312,13 +314,13 @@ impl Queues {
         Some(Ok(id))
     }
 
-    /// A write finds no room: it waits before all others, or behind those that found none before.
+    /// A write finds no room: it waits at the front, or behind earlier such writes.
     pub fn stall(&mut self, unit: Unit, id: PageId, is_first: bool) {
         let stalled = &mut self.each[unit.at()].stalled;
         if is_first { stalled.push_front(id) } else { stalled.push_back(id) }
     }
 
-    /// The page that has waited longest, if it is to be read; it waits no more.
+    /// The longest waiting page, if it is a read; it waits no more.
     #[inline]
     pub fn take_first_read(&mut self, unit: Unit) -> Option<PageId> {
         let queue = &mut self.each[unit.at()];
@@ -370,12 +372,12 @@ impl Queues {
         None
     }
 
-    /// What is done for a page is known only when it begins.
+    /// Sets the operation of a page when it starts.
     pub fn set_work(&mut self, id: PageId, work: PageWork) {
         self.pages[id].work = work;
     }
 
-    /// The first page that is to be read, whatever waits before it; it waits no more.
+    /// Takes the first read, skipping other pages; it waits no more.
     pub fn take_read(&mut self, unit: Unit) -> Option<PageId> {
         let pages = &self.pages;
         let waiting = &mut self.each[unit.at()].waiting;

@@ -13,22 +13,22 @@ use options::Bandwidth;
 /// State of the writes of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlcState {
-    /// They go to the cache.
+    /// Writes go to the cache.
     Fast = 0,
     /// The cache is full: they go to native blocks.
     Direct,
-    /// As `Direct`, with no room left but that of folded blocks.
+    /// `Direct` with no room but that of folded blocks.
     Forced,
     /// There are none, and the cache is folded or empty.
     Idle,
 }
 
 impl SlcState {
-    /// All of them, in order.
+    /// All states in order.
     pub const ALL: [SlcState; 4] =
         [SlcState::Fast, SlcState::Direct, SlcState::Forced, SlcState::Idle];
 
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             SlcState::Fast => "fast",
@@ -39,21 +39,21 @@ impl SlcState {
     }
 }
 
-/// A stretch of time in one state.
+/// A period in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlcPhase {
     pub state: SlcState,
-    /// When it began.
+    /// Start of the period.
     pub from: Time,
     /// Logical pages that the host wrote meanwhile, and blocks in the cache at its end.
     pub pages: u64,
     pub blocks: u32,
 }
 
-/// No more phases than this are kept; later ones count with the last.
+/// Maximum number of recorded phases; later ones count with the last.
 const MOST_PHASES: usize = 256;
 
-/// The timers, as the number of their event.
+/// Timers, by event number.
 const IDLE: u32 = 0;
 const FOLD: u32 = 1;
 
@@ -73,7 +73,7 @@ pub struct SlcCacheState {
     called: [bool; 2],
     /// When the next group may be folded.
     fold_at: Time,
-    /// A block is being folded because space is short, and the host waits for it.
+    /// True while a fold for space makes the host wait.
     holds: bool,
     /// True if the cache was full, and has not been empty since.
     was_full: bool,
@@ -85,7 +85,7 @@ pub struct SlcCacheState {
 impl SlcCacheState {
     pub fn new(config: &SsdConfig, shape: &Groups) -> Option<Box<SlcCacheState>> {
         let keys = &config.slc_cache;
-        // A die folds as fast as it programs.
+        // A die folds at its program rate.
         let native =
             f64::from(shape.dies) * shape.bytes() as f64 / config.timing.program.ns() as f64;
         let beside = (keys.fold_share > 0.0).then(|| 1.0 / (keys.fold_share * native));
@@ -143,7 +143,7 @@ impl SlcCacheState {
         self.was_full &= blocks > 0;
         let may_begin = takes && (self.reuse == Reuse::Any || !self.was_full);
         let next = match self.state() {
-            // It is full: what is folded first, or native blocks.
+            // The cache is full: folds first, or continues in native blocks.
             SlcState::Fast | SlcState::Idle if !takes && self.folds_when_full() && blocks > 0 => {
                 SlcState::Forced
             }
@@ -162,7 +162,7 @@ impl SlcCacheState {
             self.enter(next, blocks, now);
         }
         if self.folds_when_full() && next == SlcState::Forced {
-            // The next block that has been folded takes it.
+            // The next folded block provides the room.
             self.holds = !takes;
             return takes;
         }
@@ -173,7 +173,7 @@ impl SlcCacheState {
         self.when_full == WhenFull::Fold
     }
 
-    /// A page of the host has its place.
+    /// Counts a placed page of the host.
     pub fn wrote(&mut self) {
         let last = self.phases.len() - 1;
         self.phases[last].pages += 1;
@@ -203,7 +203,7 @@ impl SlcCacheState {
         self.state() != SlcState::Direct
     }
 
-    /// True if a fold goes on by itself, when its time has come.
+    /// True if a fold proceeds on its own when its time comes.
     pub fn waits_to_fold(&self) -> bool {
         self.called[FOLD as usize]
     }
@@ -232,7 +232,7 @@ impl SlcCacheState {
         self.fold_at = self.fold_at.max(now) + ns;
     }
 
-    /// True if blocks are folded as soon as they are full, or because the host rests.
+    /// True if blocks are folded as soon as they are full, or while the host rests.
     pub fn folds_now(&self) -> bool {
         let beside = self.state() == SlcState::Direct && self.beside.is_some();
         if beside || self.folds_when_full() && self.state() == SlcState::Forced {
@@ -272,7 +272,7 @@ impl SlcCacheState {
         (self.times, self.pages) = ([0; 4], [0; 4]);
     }
 
-    /// Time in each state up to `end`, pages of the host in each, and the phases.
+    /// Time in each state up to `end`, host pages in each, and the phases.
     pub fn account(&self, end: Time) -> ([Time; 4], [u64; 4], &[SlcPhase]) {
         let mut times = self.times;
         let last = &self.phases[self.phases.len() - 1];

@@ -1,4 +1,4 @@
-//! The buffer alone: writes come, groups fill, and what is durable is said, by a page of script.
+//! The buffer alone: A script of writes, group fills and durability.
 
 use super::{Asked, Cache, Class, Turn, Waiter, Why};
 use crate::clock::Clock;
@@ -40,7 +40,7 @@ fn drive() -> Drive {
 }
 
 impl Drive {
-    /// A write of one page comes; what that comes to, when its pages have been placed.
+    /// A one-page write; its next step once the pages are placed.
     fn write(&mut self, slot: u32, page: u64) -> Turn {
         let request = Request::new(u64::from(slot), Op::Write, Lba(page * 8), 8);
         self.cache.join(slot, request, self.ftl.geometry(), self.clock.now);

@@ -1,4 +1,4 @@
-//! The closed blocks of every domain in the order in which they were opened.
+//! Closed blocks of each domain in order of opening.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// zeroed memory, which costs nothing until it is touched, lists nothing.
 const NONE: u32 = 0;
 
-/// One doubly linked list per domain, oldest first; every operation takes constant time.
+/// A doubly linked list per domain, oldest first; every operation takes constant time.
 #[derive(Debug, Clone, Default)]
 pub struct AgeOrder {
     oldest: Vec<u32>,
@@ -64,10 +64,10 @@ impl AgeOrder {
         memory::prefetch(&self.newer, block as usize);
     }
 
-    /// Begins to fetch what its removal will change.
+    /// Prefetches the neighbours that a removal changes.
     pub fn prefetch_neighbours(&self, block: u32) {
         let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
-        // Of the end of a list nothing is fetched: that lies past the end of the table.
+        // Nothing is fetched at the end of a list: that lies past the end of the table.
         memory::prefetch(&self.newer, (older as usize).wrapping_sub(1));
         memory::prefetch(&self.older, (newer as usize).wrapping_sub(1));
     }

@@ -4,9 +4,9 @@ use super::{Action, View};
 use crate::ids::Block;
 use engine::Xoshiro256;
 
-/// The block for which age x (1 - u) / 2u is largest, with u its share of valid pages: reading and
-/// writing what is valid costs 2u, and old blocks are worth more because what is left in them
-/// will stay. Age is the number of blocks opened since the block was.
+/// The block for which age x (1 - u) / 2u is largest, with u its share of valid pages: moving the
+/// valid pages costs 2u, and old blocks are preferred because their valid pages are stable. Age is
+/// the number of blocks opened since the block was.
 pub fn step(view: &View<'_>, _: &mut Xoshiro256) -> Action {
     view.best(view.oldest(), |block| -worth(view, block))
 }
@@ -27,9 +27,9 @@ mod tests {
         let cases = [
             // Ages 5, 3, 1 with 3, 2, 1 of 4 valid: 0.83, 1.5, 1.5; the higher number of equals.
             ("5:3 1:2 2:1", Some(2)),
-            // An old block wins over an emptier young one.
+            // An old block beats an emptier young one.
             ("5:2 0:4 1:4 2:4 3:1", Some(5)),
-            // Nothing beats a block without valid pages.
+            // A block without valid pages is best.
             ("5:1 1:3 2:0", Some(2)),
             ("5:4 1:4", None),
         ];

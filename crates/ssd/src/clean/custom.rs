@@ -18,8 +18,8 @@ const FRUITLESS_ROUNDS: u32 = 32;
 
 /// View of an external policy on a domain, without copying.
 ///
-/// The arrays are indexed by the number of a block of the whole drive; those of the domain are
-/// `first_block` and the `blocks` from there. They are shared: references that a policy keeps do not
+/// The arrays are indexed by the number of a block of the whole drive; those of the domain start at
+/// `first_block` and number `blocks`. They are shared: references that a policy keeps do not
 /// change, and the drive continues with a copy.
 #[derive(Debug)]
 pub struct DomainState {
@@ -33,7 +33,8 @@ pub struct DomainState {
     pub data_pages: u32,
     /// Erased blocks of the domain.
     pub free: u32,
-    /// The domain has no room left for writes, and some block pays: resting would end in a standstill.
+    /// True without room for writes, if cleaning some block pays: resting would end in a
+    /// standstill.
     pub urgent: bool,
     /// Valid pages of each block.
     pub valid: Arc<Vec<u32>>,
@@ -47,7 +48,7 @@ pub struct DomainState {
     pub index: Arc<VictimIndex>,
     /// The closed blocks by age.
     pub order: Arc<AgeOrder>,
-    /// Blocks opened so far: the clock in which ages are measured.
+    /// Number of opened blocks: the clock in which ages are measured.
     pub opened: u64,
     /// A number from 0 to below 1, drawn for this step from the drive's randomness.
     pub random: f64,
@@ -56,9 +57,9 @@ pub struct DomainState {
 /// Action of an external policy, not yet checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing now.
+    /// No cleaning now.
     Rest,
-    /// Clean this block of the domain, counted from its first.
+    /// Clean a block, numbered within the domain.
     Clean(i64),
 }
 
@@ -71,20 +72,21 @@ pub trait Cleaner: Send {
     fn step(&mut self, pool: &DomainState) -> Result<Answer, String>;
 }
 
-/// A policy from outside the table, and whether it has failed. Clones share it: drives that are built
-/// with it call the same object, and their caller checks its [`failure`](Custom::failure).
+/// A custom policy, and its failure. Clones share it: drives that are built with it call the same
+/// object, and their caller checks its [`failure`](Custom::failure).
 #[derive(Clone)]
 pub struct Custom(Arc<Mutex<Judged>>);
 
 struct Judged {
     cleaner: Box<dyn Cleaner>,
-    /// Of each domain: blocks cleaned in a row that had no superseded page.
+    /// Consecutive fruitless victims by domain: blocks cleaned in a row that had no superseded
+    /// page.
     fruitless: Vec<u32>,
     failure: Option<String>,
 }
 
 impl Custom {
-    /// A policy that has not been asked yet.
+    /// A custom policy before its first call.
     pub fn new(cleaner: Box<dyn Cleaner>) -> Custom {
         Custom(Arc::new(Mutex::new(Judged { cleaner, fruitless: Vec::new(), failure: None })))
     }
@@ -142,7 +144,7 @@ impl Supplied {
 }
 
 impl Supplied {
-    /// The supplied policy, where the configuration names one.
+    /// The supplied policy, if the configuration names one.
     pub(crate) fn policy_for(&self, named: &Policy) -> Result<Option<Custom>, Invalid> {
         match (named, &self.policy) {
             (Policy::Named(_), None) => {

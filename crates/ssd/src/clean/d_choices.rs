@@ -26,7 +26,7 @@ mod tests {
             let victims = (0..500).map(|seed| decide_with(super::step, &config, closed, seed));
             victims.filter(|victim| *victim == Some(9)).count()
         };
-        // 1 - 0.9^d of the draws find the empty one.
+        // A share 1 - 0.9^d of the draws includes the empty block.
         for (d, share) in [(1, 0.1), (2, 0.19), (10, 0.651)] {
             let measured = found(d) as f64 / 500.0;
             assert!((measured - share).abs() < 0.06, "{d}: {measured}");

@@ -1,5 +1,5 @@
-//! The closed blocks of domains that have few, but large ones: their valid pages, looked through where the emptiest
-//! leaves.
+//! Closed blocks of domains with few large ones: their valid pages, looked through where the
+//! emptiest leaves.
 //!
 //! A superblock has thousands of pages for each block of its domain. To keep the blocks sorted as pages are superseded
 //! would cost something a page; to look through them all when one of them leaves costs next to nothing a page.
@@ -11,7 +11,7 @@ use engine::Xoshiro256;
 /// Pages that a block has for each block of its domain, at least.
 const PAGES_PER_BLOCK: u32 = 8;
 
-/// Of a block that is not listed.
+/// Value of unlisted blocks.
 const NONE: u32 = u32::MAX;
 
 /// The closed blocks of every domain.
@@ -20,7 +20,7 @@ pub struct Few {
     blocks_per_domain: u32,
     /// Valid pages of each closed block; `NONE` of others.
     valid: Vec<u32>,
-    /// Of each domain the fewest of them.
+    /// Minimum valid pages by domain.
     least: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The closed blocks of every domain by their number of valid pages.
+//! Closed blocks of each domain by number of valid pages.
 
 use super::few::Few;
 use crate::config::TieBreak;
@@ -14,7 +14,7 @@ pub struct VictimIndex {
     /// A family for each domain, with a set for each number of valid pages.
     sets: Sets,
     data_pages: u32,
-    /// For each domain, no set below this one has members.
+    /// Lower bound of the sets with members, by domain.
     least: Vec<u32>,
 }
 
@@ -61,7 +61,7 @@ impl VictimIndex {
         self.sets.remove(Set { family: domain, member: valid }, block);
     }
 
-    /// One of the `valid` pages of a closed block was superseded.
+    /// Moves a closed block with `valid` pages down by one.
     #[inline]
     pub fn superseded(&mut self, domain: u32, block: u32, valid: u32) {
         match &mut self.few {
@@ -77,7 +77,7 @@ impl VictimIndex {
         *least = (*least).min(valid - 1);
     }
 
-    /// True if superseding a page needs nothing that is far away.
+    /// True if superseding a page needs no distant memory.
     #[inline]
     pub fn is_near(&self) -> bool {
         self.few.is_some()
@@ -98,7 +98,7 @@ impl VictimIndex {
         all.find(|valid| !self.sets.is_empty(Set { family: domain, member: *valid }))
     }
 
-    /// The last block of those that have the fewest valid pages, as far as that is known without a search.
+    /// The last block with the fewest valid pages, if known without a search.
     pub fn last_of_least(&self, domain: u32) -> Option<u32> {
         if let Some(few) = &self.few {
             return few.last_of_least(domain);
@@ -115,7 +115,7 @@ impl VictimIndex {
         }
     }
 
-    /// One of the blocks that have the fewest valid pages.
+    /// A block with the fewest valid pages.
     pub fn emptiest(
         &self,
         domain: u32,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// Few large blocks are listed as many small ones are.
+        /// Both indices list the same blocks.
         #[test]
         fn looked_through_or_sorted_the_answers_are_the_same(
             steps in prop::collection::vec((0u8..8, 0u32..2, 0u32..9), 1..300),

@@ -30,7 +30,7 @@ pub use view::{Action, View};
 use crate::config::{Policy, cleaners};
 use engine::Xoshiro256;
 
-/// Makes the module of each policy, and what calls it.
+/// Declares the module of each policy, and its dispatch.
 macro_rules! dispatch {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
         $(mod $module;)+

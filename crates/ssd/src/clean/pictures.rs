@@ -20,7 +20,7 @@ pub fn decide(step: Step, config: &Cleaning, closed: &str) -> Option<u32> {
     decide_with(step, config, closed, 1)
 }
 
-/// As `decide`, with a seed.
+/// `decide` with a seed.
 pub fn decide_with(step: Step, config: &Cleaning, closed: &str, seed: u64) -> Option<u32> {
     let mut index = VictimIndex::new(2, BLOCKS, DATA_PAGES);
     let mut order = AgeOrder::new(2, FIRST + BLOCKS);

@@ -8,19 +8,19 @@ use engine::{Random, Xoshiro256};
 /// Action of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: no block is worth cleaning.
+    /// No cleaning: no block is worth cleaning.
     Rest,
-    /// Move the valid pages out of `victim` and erase it.
+    /// Move the valid pages of `victim` and erase it.
     Clean {
         /// A closed block of the domain.
         victim: Block,
     },
 }
 
-/// What a policy sees of a domain.
+/// A policy's view of a domain.
 ///
-/// Slices are indexed by the number of a block of the whole drive; those of the domain are
-/// `first_block` and the `blocks` from there.
+/// Slices are indexed by the number of a block of the whole drive; those of the domain start at
+/// `first_block` and number `blocks`.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// The domain's closed blocks by number of valid pages.
@@ -41,7 +41,7 @@ pub struct View<'a> {
     pub state: &'a [BlockState],
     /// Ascending number of each block's opening.
     pub sequence: &'a [u64],
-    /// Blocks opened so far: the clock in which ages are measured.
+    /// Number of opened blocks: the clock in which ages are measured.
     pub opened: u64,
     /// Erasures of each block.
     pub erases: &'a [u32],
@@ -93,7 +93,7 @@ impl View<'_> {
         }
     }
 
-    /// Of the blocks that pay, the one that ranks lowest; of equals the tie-break decides.
+    /// The lowest ranked block among those that pay; of equals the tie-break decides.
     pub fn best<R: PartialOrd>(
         &self,
         blocks: impl Iterator<Item = Block>,

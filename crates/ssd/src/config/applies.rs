@@ -1,24 +1,24 @@
-//! Where keys apply by what is so of the whole drive: the conditions that rows of several sections name. Those that
-//! ask only their own section stand beside it.
+//! Conditions of keys on the whole drive: the conditions that rows of several sections name.
+//! Conditions on one section stand beside it.
 
 use options::conditions;
 
-/// Facts of a drive for conditions, whatever keys state them.
+/// Facts of a drive for conditions, however its keys state them.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by another condition")]
 pub(super) struct Facts {
-    /// It has a write buffer.
+    /// True with a write buffer.
     pub buffered: bool,
-    /// That keeps its pages through a power cut, if there is one.
+    /// True if the buffer, if any, survives power cuts.
     pub protected: bool,
     /// Cells are programmed in two passes.
     pub two_pass: bool,
     /// Pages share cells.
     pub paired: bool,
-    /// It recovers from power cuts.
+    /// True if the drive recovers from power cuts.
     pub recovers: bool,
-    /// Its map survives them.
+    /// True if its map survives power cuts.
     pub keeps_map: bool,
-    /// It cleans in the background.
+    /// True for background cleaning.
     pub background: bool,
     /// Packages share a bus and a pool.
     pub streams: bool,
@@ -36,9 +36,9 @@ pub(super) struct Facts {
     pub one_by_one: bool,
     /// Writes gather in log blocks.
     pub logs: bool,
-    /// Its data age.
+    /// True if its data age.
     pub ages: bool,
-    /// It has parity over its dies.
+    /// True with parity over its dies.
     pub striped: bool,
 }
 

@@ -21,8 +21,9 @@ options! {
         page_padding: bool where GATHERS = true,
         /// LRU compensation: a block that was written from its begin to its end, in order, leaves first.
         compensation: bool where GATHERS = true,
-        /// Blocks that leave at a time: so many are kept free, or on their way. If not given one for each pool
-        /// (`device.pool`), each to a pool that no other is leaving for, as far as the buffer has more blocks.
+        /// Blocks that leave at a time: that many places are free or being freed. If not given one
+        /// for each pool (`device.pool`), each to a pool that no other is leaving for, as far as
+        /// the buffer has more blocks.
         flushes: Option<u32> where GATHERS = None,
         /// Power-loss protection of the block buffer: its data survive a power cut, and a flush does not wait for
         /// the flash.
@@ -33,12 +34,12 @@ options! {
 }
 
 impl BlockBuffer {
-    /// True if writes gather in it.
+    /// True if it buffers writes.
     pub fn gathers(&self) -> bool {
         self.size.bytes() > 0
     }
 
-    /// True if there is one, of writes or for reads.
+    /// True with buffered writes or read-ahead.
     pub fn is_used(&self) -> bool {
         self.gathers() || self.read_ahead.bytes() > 0
     }

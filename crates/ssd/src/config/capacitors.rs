@@ -9,8 +9,8 @@ conditions! {
 }
 
 options! {
-    /// The capacitors behind a protected write buffer. What they hold, `C / 2 (V1^2 - V2^2)` times the
-    /// efficiency, lasts for that divided by the power drawn; what is not programmed by then is lost.
+    /// The capacitors behind a protected write buffer. Their energy, `C / 2 (V1^2 - V2^2)` times
+    /// the efficiency, lasts for that energy divided by the power; unprogrammed data are lost then.
     pub struct Capacitors as CapacitorsPartial {
         /// Capacitance of the capacitors; if not given they last until the buffer is empty.
         capacitance: Option<Capacitance> = None,
@@ -18,7 +18,7 @@ options! {
         voltage: OrPlain<Voltage> where CHARGED = OrPlain(Voltage::from_smallest(12_000_000)),
         /// Cut-off voltage of the converter.
         cutoff: OrPlain<Voltage> where CHARGED = OrPlain(Voltage::from_smallest(5_000_000)),
-        /// Power of the drive while it empties its buffer.
+        /// Power of the drive during the dump of its buffer.
         watts: OrPlain<Power> where CHARGED = OrPlain(Power::from_smallest(6_000_000)),
         /// Efficiency of the converter, as a share.
         efficiency: f64 as Ratio where CHARGED = 0.8,

@@ -1,5 +1,5 @@
-//! Cleaning: its keys, and the policies by name, of which the config word, the listing and the dispatch of
-//! `clean/mod.rs` are made. What a policy does is no business of the configuration.
+//! Cleaning: its keys, and the policies by name, of which the config word, the listing and the
+//! dispatch of `clean/mod.rs` are made. The behaviour of policies stands elsewhere.
 
 use super::applies::{
     BACKGROUND, BUFFERED, BURSTS, HOT_COLD, MAPS_PAGES, METERED, MOVES_PAGES, STREAMS, UNBUFFERED,
@@ -36,7 +36,7 @@ macro_rules! names {
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Policy {
             $(#[doc = $summary] $variant,)+
-            /// One from outside this table, which is supplied when the drive is built.
+            /// A custom policy, supplied when the drive is built.
             Named(PolicyName),
         }
 
@@ -90,7 +90,7 @@ impl PolicyName {
         complete.then(|| PolicyName(text.to_owned()))
     }
 
-    /// As the configuration has it.
+    /// Text in the configuration.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -107,7 +107,7 @@ fn unknown(text: &str) -> String {
 }
 
 choices! {
-    /// Whether cleaning blocks its unit or yields to requests.
+    /// Priority of cleaning: it blocks its unit, or yields to requests.
     pub enum CleaningTime {
         /// A block is cleaned without interruption: its unit serves nothing else until the erase is done.
         Blocking = "blocking",
@@ -117,7 +117,7 @@ choices! {
 
     /// Write frontiers of a domain, and which data go to which.
     pub enum Frontiers {
-        /// `single` without a write buffer, `separate-moved` behind one.
+        /// `single` without a write buffer, `separate-moved` with one.
         Auto = "auto",
         /// One open block for all writes.
         Single = "single",
@@ -127,7 +127,7 @@ choices! {
         HotCold = "hot-cold",
     }
 
-    /// How hot and cold pages are detected.
+    /// Detection of hot and cold pages.
     pub enum Detector {
         /// By address: the start of the address space is hot (a hint of the host).
         Address = "address",
@@ -137,13 +137,13 @@ choices! {
         Recency = "recency",
     }
 
-    /// Wear levelling: what is done with a victim that is more worn than the others.
+    /// Wear levelling: treatment of a victim more worn than the others.
     pub enum LevellingRule {
         /// No wear levelling: it is cleaned like any other.
         None = "none",
-        /// It is skipped with a probability (rate limiting).
+        /// The victim is skipped with a probability (rate limiting).
         RateLimit = "rate-limit",
-        /// Cold data are migrated into it; if there are none, it is skipped with a probability.
+        /// The victim receives cold data; if there are none, it is skipped with a probability.
         Migrate = "migrate",
     }
 
@@ -157,11 +157,11 @@ choices! {
 
     /// Tie break between equally good victims.
     pub enum TieBreak {
-        /// The one with the highest block number.
+        /// The highest block number.
         Highest = "highest",
-        /// The one with the lowest block number.
+        /// The lowest block number.
         Lowest = "lowest",
-        /// Any of them.
+        /// A random one.
         Random = "random",
     }
 }
@@ -226,9 +226,9 @@ options! {
         d: u32 = 10,
     }
 
-    /// Which pages are hot, for the frontiers `hot-cold`.
+    /// Detection of hot pages for the frontiers `hot-cold`.
     pub struct HotCold as HotColdPartial {
-        /// How hot and cold pages are detected.
+        /// Detection of hot and cold pages.
         detector: Detector = Detector::Writes,
         /// Maximum size of the detector's table in controller memory.
         memory: Size where BY_TABLE = Size::from_bytes(1 << 20),
@@ -239,7 +239,7 @@ options! {
     /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
     /// erasures that a block has left; the mean is over its domain.
     pub struct Levelling as LevellingPartial {
-        /// Wear levelling: what is done with a victim that is more worn than the others.
+        /// Wear levelling: treatment of a victim more worn than the others.
         rule: LevellingRule = LevellingRule::None,
         /// Rate limiting applies to victims whose remaining life is below (1 - this share) x the mean.
         age_variance: f64 as Ratio where LEVELS = 0.2,
@@ -249,7 +249,7 @@ options! {
         retirement_age: f64 as Ratio where MIGRATES = 0.85,
         /// Cold data are taken from blocks with at least this share of the mean remaining life.
         cold_life: f64 as Ratio where MIGRATES = 1.0,
-        /// How the age of data is measured; the block with the oldest data is migrated.
+        /// Measure of the age of data; the block with the oldest data is migrated.
         temperature: Temperature where MIGRATES = Temperature::Opened,
     }
 
@@ -280,13 +280,13 @@ options! {
         d_choices: DChoices where CHOICES = DChoices::default(),
         /// Write frontiers of a domain, and which data go to which.
         frontiers: Frontiers where MAPS_PAGES = Frontiers::Auto,
-        /// Which pages are hot, for the frontiers `hot-cold`.
+        /// Detection of hot pages for the frontiers `hot-cold`.
         hot_cold: HotCold where HOT_COLD = HotCold::default(),
         /// Wear levelling.
         levelling: Levelling where MAPS_PAGES = Levelling::default(),
         /// Unit of cleaning and erasing on a drive with a write buffer.
         reclaim: Reclaim where BUFFERED = Reclaim::Superblock,
-        /// How host writes and cleaning share the flash behind a write buffer.
+        /// Sharing of the flash between host writes and cleaning, with a write buffer.
         pace: Pace where BUFFERED = Pace::Token,
         /// For the pace `burst`: groups of copies per burst.
         quantum: u32 where BURSTS = 80,

@@ -7,7 +7,7 @@ use super::fdp_rule::PlaceRule;
 use options::{Maybe, choices, conditions, options};
 
 choices! {
-    /// Where cleaning puts what it moves.
+    /// Destination of moved pages.
     pub enum Isolation {
         /// Copies of all handles share reclaim units (initially isolated).
         Initial = "initial",
@@ -32,10 +32,11 @@ options! {
     pub struct Fdp as FdpPartial {
         /// Reclaim unit handles, from 1 to 64; 0: no FDP. One handle places as a drive without FDP does.
         handles: u32 = 0,
-        /// Reclaim groups: the dies in so many equal parts, each with all handles. A write with placement group x handles +
-        /// handle goes to that group, and copies never leave it; one that names none stays in the group in which it lies.
+        /// Reclaim groups: number of equal parts of the dies, each with all handles. A write with
+        /// placement group x handles + handle goes to that group, and copies never leave it; one
+        /// that names none stays in the group in which it lies.
         groups: u32 where PLACES = 1,
-        /// Where cleaning puts what it moves.
+        /// Destination of moved pages.
         isolation: Isolation where CHOOSES = Isolation::Initial,
         /// The handle of writes that name none: `none` (handle 0), `queue` (the number of the submission queue),
         /// `fua` (1 of forced writes), by address such as `address(0-4%:1)` or `address(0-1GiB:1, 1GiB-:0)`, or by size
@@ -63,7 +64,7 @@ impl Fdp {
         self.handles.saturating_mul(self.groups)
     }
 
-    /// Reclaim groups, of a drive that has handles to name them.
+    /// Reclaim groups of a drive with handles.
     pub fn reclaim_groups(&self) -> u32 {
         if self.is_on() { self.groups.max(1) } else { 1 }
     }

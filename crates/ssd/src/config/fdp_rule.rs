@@ -1,6 +1,6 @@
 //! The rule that gives a handle to writes which name none: by queue, by address, by size, or whether they are forced.
 //!
-//! What `ssdlab placement` prints is one: its borders are sizes, and its last part goes to the end.
+//! `ssdlab placement` prints such a rule: its borders are sizes, and its last part goes to the end.
 
 use engine::{Request, SECTOR_BYTES};
 use options::{Size, Values, share};
@@ -25,7 +25,7 @@ pub enum PlaceRule {
     None,
     /// The number of the submission queue.
     Queue,
-    /// 1 of writes that are forced to the medium (FUA), 0 of others.
+    /// 1 for forced writes (FUA), 0 for others.
     Fua,
     /// By the first address, as a share of the capacity.
     Address(Vec<Region>),
@@ -36,7 +36,7 @@ pub enum PlaceRule {
 }
 
 impl PlaceRule {
-    /// The largest handle that it names, with the words for it.
+    /// The largest named handle, with its text.
     pub fn largest(&self) -> Option<u8> {
         match self {
             PlaceRule::None | PlaceRule::Queue => None,
@@ -204,7 +204,7 @@ impl FromStr for PlaceRule {
     }
 }
 
-/// Rules as a program may check them before it asks.
+/// Syntax of rules, for checks by other programs.
 const PATTERN: &str = r"\s*(none|queue|fua|address\(.*\)|size\(.*\))\s*";
 
 options::text_setting!(PlaceRule: EXPECTED, Values::Pattern(PATTERN.to_owned()));

@@ -3,9 +3,9 @@
 use options::{choices, conditions, options};
 
 choices! {
-    /// Scheme in which writes gather before their block is rewritten.
+    /// Scheme of gathering writes before their block is rewritten.
     pub enum LogScheme {
-        /// They do not: the drive maps pages as `logical_page` says.
+        /// No log blocks: the drive maps pages as `logical_page` says.
         None = "none",
         /// In a replacement block of the same block, each page in its place; pages that are skipped are copied
         /// first.
@@ -29,7 +29,7 @@ options! {
     /// Log blocks of a drive that maps in blocks: writes are appended to a log block, which later is merged
     /// with the pages that it supersedes.
     pub struct LogBlocks as LogBlocksPartial {
-        /// How writes gather in log blocks; `none`: there are none.
+        /// Scheme of gathering writes in log blocks; `none`: there are none.
         scheme: LogScheme = LogScheme::None,
         /// Log blocks of an allocation pool; of `fast` besides the one for a sequential stream.
         count: u32 where LOGS = 8,

@@ -1,11 +1,11 @@
-//! The cache of the map: how much of it the controller has in memory, where, and what the rest costs.
+//! The cache of the map: memory in the controller, its place, and the cost of misses.
 
 use options::{Duration, QuantityError, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// Where the map cache is.
+    /// Place of the map cache.
     pub enum MapPlace {
         /// In memory of the controller: a look-up takes no time.
         Sram = "sram",
@@ -15,9 +15,9 @@ choices! {
 
     /// The cells that hold the map.
     pub enum MapCells {
-        /// As many bits a cell as those that hold data.
+        /// The bits per cell of data blocks.
         Native = "native",
-        /// One bit a cell.
+        /// One bit per cell.
         Slc = "slc",
     }
 }
@@ -39,21 +39,23 @@ options! {
     pub struct MapKeys as MapKeysPartial {
         /// Memory for the map; what it does not hold is read from the flash when it is needed.
         memory: MapMemory = MapMemory(None),
-        /// Where that memory is.
+        /// Place of that memory.
         place: MapPlace = MapPlace::Sram,
-        /// Memory of the controller in front of that of the host; `0B`: none.
+        /// Controller memory in front of the host's; `0B`: none.
         sram: Size where HOSTED = Size::from_bytes(0),
         /// An entry of the map: where a logical page lies.
         entry: Size where LOOKED_UP = Size::from_bytes(4),
-        /// What of the map is read, evicted and programmed at a time.
+        /// Unit of reading, evicting and programming the map.
         page: Size where LOOKED_UP = Size::from_bytes(4096),
         /// A look-up in memory of the host: a round trip on its link.
         host_latency: Duration where HOSTED = Duration::from_ns(1000),
         /// The cells that hold the map.
         cells: MapCells where LIMITED = MapCells::Native,
-        /// Reading a page of the map from cells of one bit (tR SLC); that of `device.slc_cache` if not given.
+        /// Reading a page of the map from cells of one bit (tR SLC); default: that of
+        /// `device.slc_cache`.
         read: Option<Duration> where IN_SLC = None,
-        /// Programming a page of all planes of them (tPROG SLC); that of `device.slc_cache` if not given.
+        /// Programming a page of all planes in those cells (tPROG SLC); default: that of
+        /// `device.slc_cache`.
         program: Option<Duration> where IN_SLC = None,
     }
 }
@@ -75,12 +77,12 @@ impl MapKeys {
     }
 }
 
-/// Memory for the map: a size, or as much as all of it takes.
+/// Memory for the map: a size, or the whole map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapMemory(Option<Size>);
 
 impl MapMemory {
-    /// Bytes, unless it holds all of the map.
+    /// Size in bytes, unless it holds the whole map.
     pub fn bytes(self) -> Option<u64> {
         self.0.map(Size::bytes)
     }

@@ -1,14 +1,14 @@
-//! What time and wear do to data, and how a drive reads it nevertheless: the keys under `device.media`, `device.ecc` and
-//! `device.retry`.
+//! Effects of time and wear on data, and the drive's reading of aged data: the keys under
+//! `device.media`, `device.ecc` and `device.retry`.
 
 use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// How data age.
+    /// Law of ageing.
     pub enum MediaModel {
-        /// They do not: every read succeeds at once.
+        /// No ageing: every read succeeds at once.
         None = "none",
         /// TLC with charge traps: its references drift within days.
         Tlc3d = "tlc-3d",
@@ -18,33 +18,33 @@ choices! {
         Mlc2ynm = "mlc-2ynm",
         /// QLC of the kind: twice the drift, 2.5 times the errors. A guess.
         Qlc3d = "qlc-3d",
-        /// A chip of one's own: the numbers of its drift and errors are keys, which begin as those of `tlc-3d`.
+        /// A custom chip: its drift and errors are keys, with the defaults of `tlc-3d`.
         Custom = "custom",
     }
 
-    /// How the drift of the levels grows with time.
+    /// Growth of level drift with time.
     pub enum DriftLaw {
-        /// With a power of it, 0.4.
+        /// As a power of time, 0.4.
         Power = "power",
-        /// With its logarithm.
+        /// With the logarithm of time.
         Log = "log",
     }
 
-    /// Where a read begins in the table of references.
+    /// First reference of a read in the table.
     pub enum Reference {
-        /// At its beginning.
+        /// The first entry.
         Table = "table",
-        /// Where the block was read well the last time.
+        /// The block's last successful reference.
         Last = "last",
-        /// Where the controller expects the levels, given age and wear.
+        /// The controller's estimate from age and wear.
         Model = "model",
-        /// Where the patrol (`device.scrub.period`) last found those of the block and the word line.
+        /// The block's and word line's levels at the last patrol (`device.scrub.period`).
         Calibrated = "calibrated",
     }
 
-    /// What hard decoding corrects.
+    /// Capability of hard decoding.
     pub enum EccKind {
-        /// Each page up to one raw bit error rate.
+        /// Pages up to a raw bit error rate.
         Threshold = "threshold",
         /// Each codeword up to a number of wrong bits, of which a page has by chance more or fewer.
         Bch = "bch",
@@ -75,10 +75,10 @@ conditions! {
 }
 
 options! {
-    /// Ageing of data: retention, wear and reads. It has as many fields as there are keys of it, of which those of a
-    /// chip of one's own are ten.
+    /// Ageing of data: retention, wear and reads. It has one field per key, ten of them for a
+    /// custom chip.
     pub struct Media as MediaPartial {
-        /// How data age; with a model, reads are repeated with shifted references, and may fail.
+        /// Law of ageing; with a model, reads are repeated with shifted references, and may fail.
         model: MediaModel = MediaModel::None,
         /// Celsius of the flash while the drive is on, and during `run.age` where that states none.
         temperature: Celsius where MODELLED = Celsius::ROOM,
@@ -87,13 +87,13 @@ options! {
         /// Activation energy of charge loss in eV (JESD218): how much faster data age where it is warmer. With 0 the
         /// temperature does not matter.
         activation: f64 where MODELLED = 1.1,
-        /// How the drift of the levels grows with time; the evidence does not tell which.
+        /// Growth of level drift with time; the evidence does not tell which.
         drift: DriftLaw where DRIFTING = DriftLaw::Power,
         /// Variation of the drift between word lines, as the standard deviation of its logarithm. A guess.
         spread_layer: f64 as Ratio where DRIFTING = 0.2,
-        /// The same between blocks. A guess.
+        /// Spread between blocks. A guess.
         spread_block: f64 as Ratio where DRIFTING = 0.15,
-        /// The same between pages. A guess.
+        /// Spread between pages. A guess.
         spread_page: f64 as Ratio where DRIFTING = 0.1,
         /// Variation of the error rate between pages, as the standard deviation of its logarithm. If not given,
         /// the widest with which the drive has one codeword beyond correction in 1e15 bits read after a year at 30 C
@@ -103,17 +103,17 @@ options! {
         drift_month: f64 where CUSTOM = 3.47,
         /// P/E cycles that double the drift.
         drift_cycles: f64 where CUSTOM = 1780.0,
-        /// The power of time with which it grows.
+        /// Exponent of time in the drift.
         drift_power: f64 where CUSTOM_POWER = 0.4,
         /// Raw bit error rate of a block that is programmed for the first time, at its best references.
         errors_new: f64 where CUSTOM = 1.48e-3,
-        /// What 1,000 P/E cycles add to it, and with which power of the cycles that grows.
+        /// Error rate added by 1,000 P/E cycles.
         errors_wear: f64 where CUSTOM = 5.5e-4,
-        /// That power.
+        /// Exponent of the cycles in that growth.
         errors_wear_power: f64 where CUSTOM = 2.05,
-        /// What time adds: this times the logarithm of 1 + hours at 30 C.
+        /// Growth with time: this times the logarithm of 1 + hours at 30 C.
         errors_time: f64 where CUSTOM = 1.25e-4,
-        /// What one read of each of its pages adds to a block of 1,000 P/E cycles.
+        /// Error rate added to a block of 1,000 P/E cycles by one read of each of its pages.
         errors_reads: f64 where CUSTOM = 3.65e-8,
         /// The power of these reads.
         errors_reads_power: f64 where CUSTOM = 1.71,
@@ -123,7 +123,7 @@ options! {
 
     /// Error correction.
     pub struct Ecc as EccPartial {
-        /// What hard decoding corrects: an error rate, or wrong bits of a codeword.
+        /// Capability of hard decoding: an error rate, or wrong bits of a codeword.
         kind: EccKind = EccKind::Threshold,
         /// Data of a codeword; its parity comes on top.
         codeword: Size where BY_BITS = Size::from_bytes(1024),
@@ -141,15 +141,16 @@ options! {
     pub struct Retry as RetryPartial {
         /// Entries of the table of references behind the first.
         steps: u32 = 40,
-        /// Where a read begins in that table.
+        /// First reference of a read in that table.
         reference: Reference = Reference::Table,
         /// Error of the controller's estimate, as the standard deviation of its logarithm.
         estimate_error: f64 as Ratio where BY_MODEL = 0.3,
         /// Time to search the best reference where the table ends; with `"none"` the page is then unreadable.
         search: Maybe = Maybe(Some(Duration::from_ns(10_000_000))),
-        /// A retry senses while the last one is transferred and decoded.
+        /// Sense for a retry while the last one is transferred and decoded.
         pipelined: bool = false,
-        /// How far from the best reference a new page can still be read, in steps of the table.
+        /// Distance from the best reference within which a new page can be read, in steps of the
+        /// table.
         window: f64 = 0.5,
     }
 }
@@ -166,7 +167,7 @@ impl Celsius {
     const LOWEST: i32 = -40_000;
     const HIGHEST: i32 = 125_000;
 
-    /// So many degrees.
+    /// Whole degrees.
     pub const fn of_degrees(degrees: i32) -> Celsius {
         Celsius(degrees * 1000)
     }

@@ -55,13 +55,13 @@ use std::fmt;
 choices! {
     /// The unit that serves one flash operation at a time.
     pub enum Interleave {
-        /// One operation at a time per package.
+        /// A package runs one operation at a time.
         None = "none",
         /// The dies of a package work in parallel and share its bus.
         Die = "die",
         /// Plane pairs (0 and 1, 2 and 3, ...) of every die work in parallel.
         PlanePair = "plane-pair",
-        /// As plane-pair, and the two planes of a pair run operations of the same kind at once.
+        /// As plane-pair, and the planes of a pair run operations of the same kind together.
         Plane = "plane",
     }
 
@@ -75,11 +75,12 @@ choices! {
         SharedControlSync = "shared-control-sync",
     }
 
-    /// How long an operation holds the control pins that the packages of a gang share.
+    /// Time for which an operation holds a gang's shared control pins.
     pub enum ControlLine {
-        /// To its end: operations of the same kind run together, others wait.
+        /// Until its end: operations of the same kind run together, others wait.
         Held = "held",
-        /// While its commands are issued (`timing.command`): a package erases while others read and write.
+        /// During its command cycles (`timing.command`): a package erases while others read and
+        /// write.
         Command = "command",
     }
 
@@ -115,13 +116,14 @@ choices! {
         Random = "random",
     }
 
-    /// Which free (erased) block is opened next.
+    /// Choice of the next free (erased) block.
     pub enum FreeOrder {
-        /// Ascending block numbers from the last one opened, wrapping (the 2008 simulator's).
+        /// Ascending block numbers from the last opened block, wrapping (the 2008 simulator's
+        /// rule).
         Rotating = "rotating",
-        /// The one erased longest ago.
+        /// The block erased longest ago.
         Fifo = "fifo",
-        /// The one erased least often: dynamic wear levelling.
+        /// The block erased least often: dynamic wear levelling.
         LeastWorn = "least-worn",
     }
 }
@@ -185,9 +187,10 @@ options! {
         channels: u32 = 8,
         /// Packages per channel; several packages on a channel form a gang.
         packages_per_channel: u32 = 1,
-        /// What the packages of a gang share; with shared control each package has its own data path.
+        /// Resources shared by the packages of a gang; with shared control each package has its own
+        /// data path.
         gang: Gang where UNBUFFERED = Gang::SharedBus,
-        /// How long an operation holds the control pins of its gang.
+        /// Time for which an operation holds the control pins of its gang.
         control_line: ControlLine where CONTROLLED = ControlLine::Held,
         /// Dies in a package.
         dies_per_package: u32 = 2,
@@ -205,7 +208,7 @@ options! {
         summary_page: bool = true,
         /// The unit that serves one operation at a time (interleaving).
         interleave: Interleave where UNBUFFERED = Interleave::None,
-        /// How the planes of a pair do what they begin together.
+        /// Execution of simultaneous operations on a pair of planes.
         pair_commands: PairCommands where PAIRED = PairCommands::Separate,
         /// Cache registers: a unit transfers one page while it senses or programs the next one.
         cache_commands: bool = false,
@@ -236,13 +239,13 @@ options! {
         fill: Fill = Fill::FULL,
         /// Order in which the initial data were written.
         fill_order: FillOrder where FILLED = FillOrder::Sequential,
-        /// Which free (erased) block is opened next.
+        /// Choice of the next free (erased) block.
         free_order: FreeOrder = FreeOrder::Rotating,
         /// Times of the flash operations.
         timing: Timing = Timing::default(),
         /// The connection to the host.
         host_link: HostLink = HostLink::default(),
-        /// Cells, and what is programmed at once.
+        /// Cells and program groups.
         cell: Cell = Cell::default(),
         /// Suspending programs and erases for reads.
         suspend: Suspend where SUSPENDABLE = Suspend::default(),
@@ -270,9 +273,9 @@ options! {
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
         wear: Wear = Wear::default(),
-        /// Its power consumption.
+        /// Power consumption.
         energy: SsdEnergy = SsdEnergy::default(),
-        /// What the flash keeps beyond the data.
+        /// Metadata in the flash, and recovery.
         persistence: Persistence = Persistence::default(),
         /// Ageing of data.
         media: Media where BUFFERED = Media::default(),
@@ -280,18 +283,18 @@ options! {
         ecc: Ecc where AGES = Ecc::default(),
         /// Reading with shifted references.
         retry: Retry where AGES = Retry::default(),
-        /// Reading data that nobody asks for, and moving them before they are lost.
+        /// Patrol reads and refresh.
         scrub: Scrub where AGES = Scrub::default(),
         /// Failures of flash that are not wear.
         spares: Spares where BUFFERED = Spares::default(),
-        /// Its heat.
+        /// Thermal throttling.
         thermal: Thermal where BUFFERED = Thermal::default(),
         /// When the drive warns, or gives up.
         health: Health where AGES = Health::default(),
     }
 }
 
-/// Spare space when no key states it: 15 % of the physical space, the paper's baseline.
+/// Default spare factor: 15 % of the physical space, the paper's baseline.
 pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
 
 /// Share of the blocks below which cleaning starts, of a drive with at least the paper's spare space.
@@ -323,7 +326,7 @@ impl SsdConfig {
         self.cleaning.frontiers.meant(self.is_buffered())
     }
 
-    /// Blocks of a domain that may be open at a time, but for that of cold data: with log blocks these, and the
+    /// Maximum open blocks of a domain, without that for cold data: with log blocks these, and the
     /// one that a merge fills; with FDP one for each handle and each destination of copies.
     pub fn open_blocks(&self) -> u32 {
         match self.log_blocks.slots() {
@@ -393,7 +396,7 @@ impl SsdConfig {
         logs && self.persistence.trims == Trims::Flushed
     }
 
-    /// Spare space / physical space, as whichever key states it.
+    /// Spare space / physical space, from whichever key states it.
     pub(crate) fn spare_share(&self) -> f64 {
         if let Some(blocks) = self.spare_blocks_per_plane {
             return f64::from(blocks) / f64::from(self.blocks_per_plane);
@@ -406,12 +409,12 @@ impl SsdConfig {
 
     /// The share of the blocks below which cleaning starts when no key states it.
     ///
-    /// Blocks that are kept erased are not spare while cleaning keeps up. The paper's 5 % take a third
-    /// of its spare space, and nearly all of the 7 % of a consumer drive; with the square, what is
-    /// taken is itself in proportion to the spare space. Greedy cleaning that blocks its unit, under
-    /// random writes, over-provisioned by 7, 12.5 and 15 %: with 5 % it amplifies writes by 21.3, 7.1 and
-    /// 5.6; with this rule by 8.0, 5.5 and 5.0; with one block, the least there can be, by 7.1, 4.4 and
-    /// 3.8. Interleaved cleaning under a full queue runs behind its
+    /// Blocks that are kept erased are not spare while cleaning keeps up. The paper's 5 % take a
+    /// third of its spare space, and nearly all of the 7 % of a consumer drive; with the square,
+    /// the share kept free is itself proportional to the spare space. Greedy cleaning that blocks
+    /// its unit, under random writes, over-provisioned by 7, 12.5 and 15 %: with 5 % it amplifies
+    /// writes by 21.3, 7.1 and 5.6; with this rule by 8.0, 5.5 and 5.0; with one block, the least
+    /// there can be, by 7.1, 4.4 and 3.8. Interleaved cleaning under a full queue runs behind its
     /// threshold, which then changes little: 6.6 to 7.0 at 7 %.
     pub(crate) fn default_min_free(&self) -> f64 {
         DEFAULT_MIN_FREE * (self.spare_share() / DEFAULT_SPARE_FACTOR).min(1.0).powi(2)
@@ -420,7 +423,7 @@ impl SsdConfig {
     /// The share of the blocks below which cleaning starts.
     pub(crate) fn min_free(&self) -> f64 {
         if self.log_blocks.are_used() {
-            // Worthless blocks are erased at once, and nothing else is cleaned.
+            // Only blocks without valid pages are erased.
             return 0.0;
         }
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())

@@ -3,11 +3,11 @@
 use options::choices;
 
 choices! {
-    /// How the planes of a pair do what they begin together.
+    /// Execution of simultaneous operations on a pair of planes.
     pub enum PairCommands {
-        /// Each by a command of its own: a plane programs once its page is loaded.
+        /// One command per plane: a plane programs once its page is loaded.
         Separate = "separate",
-        /// By a two-plane command: both program when both pages are loaded, and end together.
+        /// One two-plane command: both program when both pages are loaded, and end together.
         TwoPlane = "two-plane",
     }
 }

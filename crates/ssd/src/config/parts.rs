@@ -1,16 +1,17 @@
 //! NAND parts by name: read, program and bus times of a die, with the source of each.
 //!
-//! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. The program time is that
-//! of one page of each plane; `die_mb_per_s`, where a source has it, is compared with the rest by a test. Where a
-//! source is silent the number is a guess, and the row names its field in `guesses`.
+//! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. The
+//! program time is that of one page per plane; `die_mb_per_s`, where a source has it, is compared
+//! with the rest by a test. Where a source is silent the number is a guess, and the row names its
+//! field in `guesses`.
 
 use super::SsdPartial;
 use options::{BusRate, Duration, PageTimes, Size};
 
-/// A NAND part that is known by name.
+/// A NAND part with a name.
 ///
-/// What is published as tPROG is the time of *one page* of each plane. A word line of `bits` pages is
-/// programmed at once, so that [`Part::program_ns`] is `bits` times that.
+/// Published tPROG is the time of *one page* per plane. A word line of `bits` pages is programmed
+/// at once, so that [`Part::program_ns`] is `bits` times that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
     /// The word in the config.
@@ -31,7 +32,7 @@ pub struct Part {
     pub bus_mt_per_s: u32,
     /// Published program rate of a die, in MB/s.
     pub die_mb_per_s: Option<f64>,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: &'static str,
     /// The fields that no source gives.
     pub guesses: &'static [&'static str],
@@ -81,7 +82,7 @@ impl Part {
         self.planes as u64 * self.bits as u64 * self.page_bytes
     }
 
-    /// Program rate of one die without a pause, in bytes per second.
+    /// Sustained program rate of one die, bytes per second.
     #[cfg(test)]
     fn die_bytes_per_second(&self) -> f64 {
         self.group_bytes() as f64 * 1e9 / self.program_ns() as f64
@@ -104,8 +105,8 @@ const ISSCC_24_QLC: &str = "ISSCC 2024, as FEMU (99ce4fb) has it";
 const XL_FLASH: &str = "Kioxia at ISSCC 2020, as FEMU (99ce4fb) has it";
 const Z_NAND: &str = "Samsung at ISSCC 2018";
 
-/// Times and bus of 3D parts whose source does not give them: the only published block erase of
-/// their kind, 3.5 ms (Samsung V7), and the bus of the ONFI standard of their year.
+/// Times and bus of 3D parts with unknown values: the only published block erase of their kind, 3.5
+/// ms (Samsung V7), and the bus of the ONFI standard of their year.
 const ERASE_3D: u64 = 3_500 * US;
 
 /// A part of 16 KiB pages whose source gives sensing, program time, planes, bus and rate.

@@ -20,7 +20,7 @@ choices! {
         Nvram = "nvram",
     }
 
-    /// Which trims survive a power cut.
+    /// Trims that survive a power cut.
     pub enum Trims {
         /// None: trimmed data may reappear.
         Volatile = "volatile",
@@ -41,22 +41,21 @@ conditions! {
 }
 
 options! {
-    /// What the flash keeps beyond the data, so that the map can be rebuilt from it, and how it is
-    /// rebuilt after a power cut.
+    /// Metadata in the flash, and the recovery of the map after a power cut.
     pub struct Persistence as PersistencePartial {
         /// Store a sequence number with every page program. The map can then be rebuilt from the flash
         /// alone, which `--check` does; without it only where a pool is one domain with one frontier. Takes
         /// 4 bytes of memory per page. Always on with `recovery`.
         order: bool where UNRECOVERED = false,
-        /// How the drive rebuilds its map after a power cut (`run.power_cut`). A domain then keeps at least
+        /// Recovery of the map after a power cut (`run.power_cut`). A domain then keeps at least
         /// one free block per frontier, and one more.
         recovery: Recovery = Recovery::None,
         /// Interval between checkpoints of the map, with `recovery = "checkpoint"`.
         checkpoint: Duration where CHECKPOINTS = Duration::from_ns(10_000_000_000),
-        /// Time to write the entry of a page in the non-volatile map, with `recovery = "nvram"`: its unit goes on
-        /// when the page is programmed and its entry written.
+        /// Time to write the entry of a page in the non-volatile map, with `recovery = "nvram"`:
+        /// the unit continues when the page is programmed and its entry written.
         map_write: Duration where KEEPS_MAP = Duration::from_ns(0),
-        /// Which trims survive a power cut.
+        /// Trims that survive a power cut.
         trims: Trims where LOGS_TRIMS = Trims::Flushed,
         /// Time from power-on until the controller reads the flash.
         ready: Duration where RECOVERS = Duration::from_ns(0),
@@ -67,7 +66,7 @@ options! {
 }
 
 impl Persistence {
-    /// True if the order of all programs is kept.
+    /// True if the order of all programs is stored.
     pub fn is_ordered(&self) -> bool {
         self.order || self.recovers()
     }
@@ -91,11 +90,11 @@ impl Persistence {
 /// The outcome of interrupted programs, as shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tear {
-    /// They look erased.
+    /// The page appears erased.
     pub erased: f64,
-    /// They do not read.
+    /// The page is unreadable.
     pub unreadable: f64,
-    /// They read now and perhaps not later.
+    /// The page is readable now, but perhaps not later.
     pub unstable: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Reading data that nobody asks for, and moving them before they are lost: the keys under `device.scrub`.
+//! Patrol reads of idle data, and their refresh: the keys under `device.scrub`.
 
 use crate::media::Age;
 use options::{Duration, Values, conditions, options, text_setting};
@@ -11,7 +11,7 @@ conditions! {
 }
 
 options! {
-    /// Reading data that nobody asks for, and moving them before they are lost.
+    /// Patrol reads of idle data, and their refresh.
     pub struct Scrub as ScrubPartial {
         /// Time in which every block is read once on patrol, a page of each group; with `"none"` there is no patrol.
         period: Every = Every(None),
@@ -21,16 +21,16 @@ options! {
         /// Steps of the table of references by which such a page has drifted above which its block is refreshed; no
         /// limit if not given.
         drift_limit: Option<f64> where PATROLS = None,
-        /// After time without power every block is read on patrol as soon as there are requests, one with each.
+        /// After time without power, patrol reads every block along with requests, one with each.
         on_power: bool where PATROLS = true,
-        /// Reads of a block since its erasure, a mean over its planes and dies, after which its data are moved (read
-        /// reclaim); never if not given. What the controller counts of them a power cut takes.
+        /// Reads of a block since its erasure, a mean over its planes and dies, after which its
+        /// data are moved (read reclaim); never if not given. A power cut resets these counts.
         reclaim_reads: Option<u32> = None,
     }
 }
 
 impl Scrub {
-    /// True if it reads or moves anything.
+    /// True with patrol or read reclaim.
     pub fn is_used(&self) -> bool {
         self.period.0.is_some() || self.reclaim_reads.is_some()
     }

@@ -9,25 +9,25 @@ choices! {
         Idle = "idle",
         /// Only when space is short.
         Lazy = "lazy",
-        /// As soon as a block of the cache is full, beside the writes of the host.
+        /// As soon as a block of the cache is full, alongside host writes.
         Eager = "eager",
     }
 }
 
 choices! {
-    /// Where writes of the host go when the SLC cache is full.
+    /// Destination of host writes with a full SLC cache.
     pub enum WhenFull {
-        /// They go to native blocks.
+        /// Native blocks.
         Direct = "direct",
-        /// They wait for a block of the cache that is folded, and go there.
+        /// A folded block of the cache, once there is one.
         Fold = "fold",
     }
 
     /// When an SLC cache that was full is used again.
     pub enum Reuse {
-        /// After a rest of `fold_after`, for as much as has been folded.
+        /// After a rest of `fold_after`, with the folded space.
         Any = "any",
-        /// When all of it has been folded.
+        /// After it has been folded completely.
         Empty = "empty",
     }
 }
@@ -54,11 +54,11 @@ options! {
         gone_at: f64 as Ratio where DYNAMIC = 1.0,
         /// Programming a page of all planes with one bit a cell (tPROG SLC); needed with a cache.
         program: Option<Duration> where CACHES = None,
-        /// Reading a page that was programmed so (tR SLC); needed with a cache.
+        /// Page read in the cache (tR SLC); needed with a cache.
         read: Option<Duration> where CACHES = None,
-        /// Where writes of the host go when it is full.
+        /// Destination of host writes when the cache is full.
         when_full: WhenFull where CACHES = WhenFull::Direct,
-        /// When it is used again after that.
+        /// Condition for using the cache again.
         reuse: Reuse where DIRECT = Reuse::Any,
         /// When data are folded.
         fold: Fold where CACHES = Fold::Idle,
@@ -69,14 +69,14 @@ options! {
         fold_share: f64 as Ratio where DIRECT = 0.0,
         /// Most data folded per second: a limit of the firmware.
         fold_rate: Bandwidth where CACHES = Bandwidth::UNLIMITED,
-        /// Rated P/E cycles of a block with one bit a cell: it wears as much less as that is more than
-        /// `device.wear.rated_cycles`; as much if not given.
+        /// Rated P/E cycles of a block with one bit per cell: it wears as much less as that is more
+        /// than `device.wear.rated_cycles`; as much if not given.
         rated_cycles: Option<u32> where CACHES = None,
     }
 }
 
 impl SlcCache {
-    /// True if there is one.
+    /// True with an SLC cache.
     pub fn is_on(&self) -> bool {
         self.dynamic > 0.0 || self.r#static.bytes() > 0
     }

@@ -6,9 +6,9 @@ use options::{Size, conditions, options};
 /// Snapshot orders of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// One is made before it.
+    /// Make a snapshot before the request.
     Make,
-    /// The oldest is dropped before it, or all.
+    /// Drop the oldest or all snapshots before the request.
     Drop,
     /// See `Drop`.
     DropAll,
@@ -35,19 +35,21 @@ conditions! {
 options! {
     /// Copy-on-write snapshots: what the drive held at an instant.
     pub struct SnapshotKeys as SnapshotKeysPartial {
-        /// Snapshots that are kept at most; 0: none is made. Where another is made the oldest is dropped.
+        /// Maximum number of snapshots; 0: none is made. Where another is made the oldest is
+        /// dropped.
         most: u32 = 0,
         /// Bytes that the host writes before each snapshot.
         every: Size where MADE = Size::from_bytes(1 << 30),
-        /// What reads and writes order with their placement handles: a snapshot is made before them, or the oldest or all
-        /// are dropped. Those after so many bytes are made beside.
+        /// Snapshot orders by placement handle: a snapshot is made before them, or the oldest or
+        /// all are dropped. Periodic snapshots are independent.
         orders: Orders where MADE = Orders::default(),
         /// Pages that only snapshots hold, at most, as a share of the exported capacity; where they would be more the
         /// oldest snapshot is dropped. They lie in the spare space.
         space: f64 as Ratio where MADE = 0.05,
         /// Submission queue whose reads are of a snapshot, as a backup reads; if not given, none.
         queue: Option<u32> where MADE = None,
-        /// Which snapshot these read: 1, the newest, and so on. Where there are fewer, the drive as it is.
+        /// Snapshot read by that queue: 1, the newest, and so on. Where there are fewer, the drive
+        /// as it is.
         back: u32 where READ = 1,
     }
 }

@@ -13,29 +13,30 @@ options! {
     pub struct Spares as SparesPartial {
         /// Share of the blocks that are bad from the factory.
         factory_bad: f64 as Ratio = 0.0,
-        /// Chance that a block becomes bad when it is erased for the last time of its rated P/E cycles, with the third
-        /// power of wear before that. A guess.
+        /// Probability that a block becomes bad at its last rated erasure; before that it grows
+        /// with the third power of wear. A guess.
         grown: f64 as Ratio = 0.0,
         /// Chance that the program of a group fails; the data of its block are moved then, and a block of one plane is
         /// bad.
         program_fail: f64 as Ratio = 0.0,
         /// Chance that an erasure fails, which makes the block bad.
         erase_fail: f64 as Ratio = 0.0,
-        /// Chance that a die fails within 4 years: 2 to 4 of its blocks within a month, then all of it. What lay there
-        /// is lost, unless parity over the dies brings it back; a drive that has lost more dies than that bears takes
-        /// no more writes. By the clock by which data age.
+        /// Chance that a die fails within 4 years: 2 to 4 of its blocks within a month, then the
+        /// whole die. Its data are lost, unless parity over the dies restores them; a drive that
+        /// has lost more dies than that bears takes no more writes. By the clock by which data age.
         sick_dies: f64 as Ratio where AGES = 0.0,
         /// Defects of a drive and year, a mean over drives: each takes a page, or one time in five all pages of a word
         /// line, until that is written anew.
         defects: f64 where AGES = 0.0,
-        /// How little drives differ in that: the shape of the gamma distribution of their means. Of a drive with a
-        /// shape of 0.2, a few of a fleet have nearly all defects.
+        /// Homogeneity of drives in their defects: the shape of the gamma distribution of their
+        /// means. Of a drive with a shape of 0.2, a few of a fleet have nearly all defects.
         defects_shape: f64 where DEFECTIVE = 0.2,
     }
 
     /// When a drive warns, or gives up.
     pub struct Health as HealthPartial {
-        /// Pages that the host could not read, of those that it read, above which the drive warns; never if not given.
+        /// Share of unreadable pages among host reads above which the drive warns; never if not
+        /// given.
         rate: Option<f64> as Ratio = None,
         /// Pages that the host could not read after which the drive takes no more writes; none if not given.
         fail_at_uncorrectable: Option<u32> = None,

@@ -1,4 +1,4 @@
-//! Heat, and what a drive does about it: the keys under `device.thermal`.
+//! Heat, and throttling: the keys under `device.thermal`.
 
 use super::Celsius;
 use options::{Duration, Values, choices, conditions, options, text_setting};
@@ -8,9 +8,9 @@ use std::str::FromStr;
 choices! {
     /// Actions of a drive that is too hot.
     pub enum ThermalAction {
-        /// It takes no writes until it has cooled.
+        /// Stop writes until it has cooled.
         Stop = "stop",
-        /// It takes a share of them.
+        /// Admit a share of the writes.
         Slow = "slow",
     }
 }
@@ -23,11 +23,11 @@ conditions! {
 }
 
 options! {
-    /// Heat of a drive whose power is known (`device.energy`), and what it does about it.
+    /// Heat of a drive with known power (`device.energy`), and throttling.
     pub struct Thermal as ThermalPartial {
         /// Temperature from which on writes are held or slowed; `"none"`: never.
         limit: HeatLimit = HeatLimit(None),
-        /// Temperature at which they go on again.
+        /// Temperature at which writes resume.
         resume: Celsius where HEATS = Celsius::of_degrees(65),
         /// Kelvin above the ambient temperature for each watt. A guess.
         resistance: f64 where HEATS = 10.0,
@@ -35,7 +35,7 @@ options! {
         time_constant: Duration where HEATS = Duration::from_ns(60_000_000_000),
         /// Temperature around the drive.
         ambient: Celsius where HEATS = Celsius::of_degrees(25),
-        /// What happens above the limit.
+        /// Action above the limit.
         action: ThermalAction where HEATS = ThermalAction::Stop,
         /// Share of the speed at which its dies program that is left to writes.
         floor: f64 as Ratio where SLOWS = 0.25,

@@ -8,17 +8,17 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// How the pages of a word line are programmed.
+    /// Programming of a word line's pages.
     pub enum Program {
-        /// All at once.
+        /// All pages at once.
         OneShot = "one-shot",
-        /// All at once in a coarse pass, and again in a fine pass some word lines later.
+        /// All pages in a coarse pass, and again in a fine pass some word lines later.
         TwoPass = "two-pass",
-        /// One after the other, each in its share of the time.
+        /// One page at a time, each in its share of the time.
         PerPage = "per-page",
     }
 
-    /// Which pages of a block share their cells.
+    /// Pages of a block that share cells.
     pub enum Pairing {
         /// None: single-bit cells.
         None = "none",
@@ -30,15 +30,15 @@ choices! {
 
     /// Protection of an acknowledged page while its paired page is programmed.
     pub enum PairingGuard {
-        /// Not at all: a power cut may destroy it.
+        /// No protection: a power cut may destroy it.
         None = "none",
-        /// It is first copied within its plane.
+        /// A copy within its plane beforehand.
         Copy = "copy",
         /// Capacitors supply power until running programs finish.
         Capacitors = "capacitors",
     }
 
-    /// Whether the planes of a die read independently.
+    /// Independence of the planes of a die in reads.
     pub enum Planes {
         /// All planes run one operation together, on the same page.
         Shared = "shared",
@@ -54,7 +54,7 @@ choices! {
         Superblock = "superblock",
     }
 
-    /// How host writes and cleaning share the flash.
+    /// Sharing of the flash between host writes and cleaning.
     pub enum Pace {
         /// Cleaning runs continuously; writes are admitted at the rate that it leaves.
         Token = "token",
@@ -89,7 +89,7 @@ conditions! {
 }
 
 options! {
-    /// Cells, and what is programmed at once: a *group*, planes x bits x page size.
+    /// Cells and program groups: a *group*, planes x bits x page size.
     pub struct Cell as CellPartial {
         /// Flash part by name (`ssdlab list cells`): sets bits, planes, page size, times and bus where not
         /// given.
@@ -97,17 +97,17 @@ options! {
         /// Bits per cell, which is also the pages of a word line in each plane. Without a write buffer pages are
         /// programmed one by one, each in its share of the time of a word line.
         bits: u32 = 1,
-        /// How the pages of a word line are programmed.
+        /// Programming of a word line's pages.
         program: Program where BUFFERED = Program::OneShot,
         /// Word lines between the two passes of two-pass programming; the data stay in the buffer until the
         /// second pass.
         distance: u32 where TWO_PASS = 2,
-        /// Whether the planes of a die read independently.
+        /// Independence of the planes of a die in reads.
         planes: Planes where BUFFERED = Planes::Shared,
         /// Paired pages: which pages of a block share cells, on a drive without a write buffer that recovers
         /// from power cuts. A power cut while one is programmed may destroy the other.
         pairing: Pairing where PAIRS = Pairing::None,
-        /// How paired pages are protected meanwhile.
+        /// Protection of paired pages during programming.
         pairing_guard: PairingGuard where GUARDS = PairingGuard::None,
     }
 
@@ -158,7 +158,7 @@ options! {
 
     /// Parity over the dies.
     pub struct Parity as ParityPartial {
-        /// One of every N groups of a superblock is parity; 0: no parity.
+        /// One group in N of a superblock is parity; 0: no parity.
         of: u32 = 0,
         /// The pages of a stripe lie on other word lines of each die, where data age (device.media.model): word lines
         /// that age faster than others take one page of a stripe, not all.
@@ -181,7 +181,7 @@ impl CellName {
     /// No part: every key speaks for itself.
     pub const NONE: CellName = CellName(None);
 
-    /// Its row.
+    /// Row of the part.
     pub fn part(self) -> Option<&'static Part> {
         self.0
     }

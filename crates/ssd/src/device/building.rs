@@ -12,7 +12,7 @@ const PAGES: u64 = 1 << 16;
 /// Why a device was not built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unbuilt {
-    /// The configuration contradicts itself, or names what is not supplied.
+    /// The configuration is contradictory, or names something that is not supplied.
     Invalid(Invalid),
     /// The caller gave up.
     Interrupted,

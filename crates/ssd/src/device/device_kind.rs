@@ -9,10 +9,10 @@ use serde::Serialize;
 
 /// A kind of device, implemented by its options.
 pub trait DeviceKind: Setting + Default + Serialize + Clone {
-    /// Summary, in one line.
+    /// Summary in one line.
     const SUMMARY: &'static str;
 
-    /// Lays one layer of configuration over another.
+    /// Overrides one layer of configuration by another.
     fn overlay(under: &mut Self::Partial, over: Self::Partial) {
         <Self as Setting>::overlay(under, over);
     }
@@ -28,7 +28,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         true
     }
 
-    /// Whether devices of this kind support power cuts.
+    /// Checks that devices of this kind support power cuts.
     ///
     /// # Errors
     /// Why not, with the keys to blame.
@@ -38,7 +38,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
     }
 
-    /// Whether devices of this kind may be parts of one whose power goes.
+    /// Checks that devices of this kind can be cut as members of another.
     ///
     /// # Errors
     /// Why not, with the keys to blame.
@@ -51,7 +51,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
-    /// Whether data of this device age (`run.age`).
+    /// Checks that data of this device age (`run.age`).
     ///
     /// # Errors
     /// Why not, with the keys to blame.
@@ -61,12 +61,12 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.age", "device.kind"], problem))
     }
 
-    /// Bytes of the whole device for one simulated byte.
+    /// Bytes of the whole device per simulated byte.
     fn scale(&self) -> u32 {
         1
     }
 
-    /// Whether what is written to this device without time may have a pace (`run.pace`), at which its data age.
+    /// Checks that untimed writes may have a pace (`run.pace`), at which data age.
     ///
     /// # Errors
     /// Why not, with the keys to blame.
@@ -75,7 +75,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.pace", "device.kind"], problem))
     }
 
-    /// True if it must have one.
+    /// True if untimed writes need a pace.
     fn needs_pace(&self) -> bool {
         false
     }
@@ -93,32 +93,31 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         None
     }
 
-    /// Memory for its content as it is built, bytes, as far as that grows with the content.
+    /// Memory for the initial content, bytes, as far as it grows with the content.
     fn first_memory(&self) -> u64 {
         0
     }
 
-    /// This device without a written page: quick to build, to take up a state.
+    /// The device without written pages: quick to build, to take up a state.
     #[must_use]
     fn unfilled(&self) -> Self {
         self.clone()
     }
 
-    /// This device simulated whole; nothing where it is.
+    /// The device without scaling; nothing where it is.
     fn whole(&self) -> Option<Self> {
         None
     }
 
-    /// Builds the device with what its configuration can only name.
+    /// Builds the device with supplied objects.
     ///
-    /// # Errors
-    /// When the configuration contradicts itself, or names what is not supplied; the error names the
+    /// # Errors For contradictory keys, or for objects that are not supplied; the error names the
     /// keys.
     fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
     }
 
-    /// The same with progress: `tick` is called now and then, and may end this.
+    /// Builds the device with progress reports: `tick` is called now and then, and may end this.
     ///
     /// # Errors
     /// Also when it was ended.
@@ -129,7 +128,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, Unbuilt>;
 
-    /// Builds a device whose configuration is all there is to it.
+    /// Builds a device that needs no supplied objects.
     ///
     /// # Errors
     /// As [`build_with`](DeviceKind::build_with).

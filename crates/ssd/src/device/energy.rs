@@ -1,8 +1,8 @@
 //! The account of energy: what a device took of its supply during a run.
 //!
-//! It decides nothing: no request is slower or faster for it. What devices do anyway, operations and the
-//! time in which something moves or is served, is multiplied at the end by what each of it takes, so that a
-//! drive of which no energy is known pays nothing.
+//! It decides nothing: no request is slower or faster for it. Operations and times of moving or
+//! service are multiplied by their energy at the end, so that a drive without known energy costs
+//! nothing.
 
 use engine::{Followed, Time};
 use std::iter::Sum;
@@ -15,7 +15,7 @@ pub const FOLLOWED: usize = 6;
 /// Energy of a device, or of the devices of an array, during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EnergyReport {
-    /// The time of it, ns.
+    /// Time of the energy, ns.
     pub time_ns: Time,
     /// The cell arrays: sensing, programming and erasing, joules.
     pub flash: f64,
@@ -50,7 +50,7 @@ impl EnergyReport {
         self.flash + self.bus + self.mechanics + self.service
     }
 
-    /// Energy of devices together, if all of them report it.
+    /// Total energy of devices, if all report it.
     pub fn together(each: impl Iterator<Item = Option<EnergyReport>>) -> Option<EnergyReport> {
         let all = each.collect::<Option<Vec<_>>>()?;
         (!all.is_empty()).then(|| all.into_iter().sum())

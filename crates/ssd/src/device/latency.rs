@@ -5,15 +5,15 @@ use engine::{Breakdown, Part};
 /// A row of the table: where a part of a latency is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyPart {
-    /// Its place in a [`Breakdown`].
+    /// Index in a [`Breakdown`].
     pub part: Part,
-    /// Its name in results.
+    /// Name in results.
     pub key: &'static str,
-    /// The words for it in charts and in the terminal.
+    /// Label in charts and in the terminal.
     pub label: &'static str,
-    /// Where the time is spent.
+    /// Description of the time.
     pub doc: &'static str,
-    /// Results have it only where it is not zero: it is of some devices alone.
+    /// Omitted from results when zero: it is of some devices alone.
     pub may_be_left_out: bool,
 }
 
@@ -27,7 +27,7 @@ macro_rules! latency_parts {
             pub const $NAME: Part = Part(Place::$NAME as u8);
         )*
 
-        /// Every part, in the order in which a request meets them.
+        /// All parts, in the order of a request's path.
         pub const LATENCY_PARTS: &[LatencyPart] =
             &[$(LatencyPart {
                 part: $NAME,

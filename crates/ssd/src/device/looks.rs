@@ -7,7 +7,7 @@ use crate::ids::BlockState;
 /// The stream of a block whose stream is unknown: the drive was restored, or nothing was written to it.
 pub const UNKNOWN_STREAM: u8 = u8::MAX;
 
-/// The retries of a block whose mean page nothing corrects any more.
+/// Retries of a block whose mean page is uncorrectable.
 pub const UNREADABLE: u8 = u8::MAX;
 
 /// A block at an instant.
@@ -19,31 +19,31 @@ pub struct BlockLook {
     pub programmed: u32,
     /// Erasures since the drive was new.
     pub erases: u32,
-    /// The unit that serves it, by number in its drive.
+    /// Number of its unit in the drive.
     pub unit: u32,
     /// Use.
     pub state: BlockState,
-    /// The stream of writes that filled it, by number, or [`UNKNOWN_STREAM`].
+    /// Number of the stream that filled it, or [`UNKNOWN_STREAM`].
     pub stream: u8,
-    /// The next pages of a stream are written to it.
+    /// True for an open block of a stream.
     pub is_frontier: bool,
     /// Senses beyond the first that its mean page takes now, of the table and of soft decoding, or [`UNREADABLE`]; 0
     /// where data do not age, or nothing lies in it.
     pub retries: u8,
 }
 
-/// A drive among those that were looked at.
+/// A drive of a device's map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriveLook {
-    /// Its first block among all.
+    /// Index of its first block.
     pub first: usize,
     /// Number of blocks.
     pub blocks: usize,
-    /// Data pages of each.
+    /// Data pages per block.
     pub data_pages: u32,
-    /// Name of its units.
+    /// Names of its units.
     pub units: Vec<String>,
-    /// Its data age.
+    /// True if its data age.
     pub ages: bool,
 }
 
@@ -62,7 +62,7 @@ impl Looks {
         self.blocks.clear();
     }
 
-    /// The blocks from `first` on belong to one drive; its name is asked for the first time only.
+    /// Adds a drive whose blocks start at `first`; its name is asked for the first time only.
     pub(crate) fn add_drive(
         &mut self,
         first: usize,

@@ -1,4 +1,5 @@
-//! What every device has: the traits that the lab knows, the host link, the slots of requests, and what reports share.
+//! Parts of every device: the traits that the lab knows, the host link, the slots of requests, and
+//! what reports share.
 
 pub mod building;
 mod device_kind;

@@ -1,4 +1,4 @@
-//! What a device can do beside answering requests, each part with defaults for devices without it.
+//! Abilities of a device besides serving requests, each with defaults for devices without it.
 
 use crate::device::energy::EnergyReport;
 use crate::device::{Looks, Report, Run, Writes};
@@ -8,14 +8,14 @@ use crate::zoned::Zones;
 use crate::{PageTable, Room, Snapshot};
 use engine::{Device, Request, Status, Time, ZoneShape};
 
-/// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
+/// A device that can be prepared, saved and examined; wherever, as long as one at a time does.
 pub trait Model: Device + Prepare + Persist + Examine + Cleans + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Cleans + Send> Model for D {}
 
 /// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
-    /// Whether cleaning can be coordinated from outside.
+    /// True if its cleaning can be coordinated from outside.
     fn is_steerable(&self) -> bool {
         false
     }
@@ -25,19 +25,19 @@ pub trait Cleans {
         0
     }
 
-    /// Whether a unit should clean, or is cleaning.
+    /// True if a unit should clean, or is cleaning.
     fn wants_cleaning(&self) -> bool {
         false
     }
 
-    /// Every unit that would clean soon cleans a block now. What happened before `now` has been processed.
+    /// Every unit that would clean soon cleans a block now. Events before `now` have been
+    /// processed.
     fn clean_now(&mut self, _now: Time) {}
 
-    /// From now on units put cleaning off as long as they can, or no longer.
+    /// Postpones cleaning as long as possible, or ends this.
     fn put_off_cleaning(&mut self, _put_off: bool) {}
 
-    /// What is written next with a placement handle begins a reclaim unit. What happened before `now` has been
-    /// processed.
+    /// Starts a new reclaim unit for a placement handle. Events before `now` have been processed.
     ///
     /// # Errors
     /// Why it cannot, at least now.
@@ -54,12 +54,12 @@ pub trait Prepare {
         0
     }
 
-    /// Whether such a page holds data.
+    /// True if a page holds data.
     fn holds(&self, _page: u64) -> bool {
         true
     }
 
-    /// Memory of a share of these once it holds data, bytes.
+    /// Memory of a share of the pages when filled, bytes.
     fn memory(&self, _share: f64) -> u64 {
         0
     }
@@ -69,7 +69,7 @@ pub trait Prepare {
         1
     }
 
-    /// Its zones, if it has such.
+    /// Zones, if any.
     fn zones(&self) -> Option<ZoneShape> {
         None
     }
@@ -78,18 +78,19 @@ pub trait Prepare {
     /// request.
     fn overwrite_untimed(&mut self, _pages: &[u64]) {}
 
-    /// Of many overwrites that bring the device into a state, so many at last go through all of it. Those before leave
-    /// their trace [behind](Prepare::overwrite_behind) what these settle.
+    /// Number of final overwrites that determine the state. Earlier ones affect only what is
+    /// [behind](Prepare::overwrite_behind)
     fn overwrites_that_settle(&self) -> u64 {
         u64::MAX
     }
 
-    /// Overwrites pages as [`overwrite_untimed`](Prepare::overwrite_untimed) does, where enough others follow.
+    /// Overwrites pages like [`overwrite_untimed`](Prepare::overwrite_untimed), when enough others
+    /// follow.
     fn overwrite_behind(&mut self, pages: &[u64]) {
         self.overwrite_untimed(pages);
     }
 
-    /// Overwrites one page in no time.
+    /// Overwrites one page untimed.
     fn write_untimed(&mut self, page: u64) {
         self.overwrite_untimed(&[page]);
     }
@@ -108,17 +109,17 @@ pub trait Prepare {
         u64::MAX
     }
 
-    /// Overwrites pages as [`overwrite_untimed`](Prepare::overwrite_untimed) does, each part its own.
+    /// Overwrites pages like [`overwrite_untimed`](Prepare::overwrite_untimed), in parallel parts.
     /// Counts are then complete, and the rest when the parts are united.
     fn overwrite_divided(&mut self, _writes: &dyn Writes, _run: &mut Run<'_>) {}
 
-    /// Makes one of the parts again.
+    /// Joins the parts.
     fn unite(&mut self) {}
 
-    /// Each byte that is written without time takes so many nanoseconds in which data age; none: no time.
+    /// Sets the ageing time per untimed byte, ns; none: no time.
     fn set_pace(&mut self, _ns_per_byte: Option<f64>) {}
 
-    /// Time passes in which nothing is asked, and data age; the device is at rest.
+    /// Lets data age without requests. the device is at rest.
     ///
     /// # Errors
     /// Why they do not.
@@ -135,24 +136,24 @@ pub trait Prepare {
 
 /// A state that can be saved while the device is idle, and restored before the first request.
 pub trait Persist {
-    /// Whether nothing is under way, not even in the background, so that the state is all in the flash
-    /// and the map. Before the first request it is so.
+    /// True without operations, background ones included, so that flash and map hold the whole
+    /// state. Before the first request it is so.
     fn rests(&self) -> bool {
         true
     }
 
-    /// Whether a state that is saved now is all that the device has: what goes on from it goes on as this one does. A
-    /// drive drops its copy-on-write snapshots when it is saved.
+    /// True if a saved state is complete: a run that loads it continues identically. A drive drops
+    /// its copy-on-write snapshots when it is saved.
     fn saves_all(&self) -> bool {
         true
     }
 
-    /// Its state, to be kept, if there is any worth keeping.
+    /// State to save, if any.
     fn save(&self) -> Option<Snapshot> {
         None
     }
 
-    /// What a state of this shape may hold, which is asked before more of it is read than that.
+    /// Capacity of a state of this shape, checked before more is read.
     ///
     /// # Errors
     /// Why this device cannot have it.
@@ -160,7 +161,7 @@ pub trait Persist {
         Err("this device has no state to restore".to_owned())
     }
 
-    /// Takes up a state that was kept.
+    /// Restores a saved state.
     ///
     /// # Errors
     /// Why this device cannot have it.
@@ -177,8 +178,8 @@ pub trait Persist {
         self.restore(snapshot)
     }
 
-    /// Takes out the tables of pages, the most of a state, so that it is [saved](Persist::save) without a copy of
-    /// them. Until they are returned it can do nothing else.
+    /// Takes out the page tables, the largest part of a state, to [save](Persist::save) without
+    /// copying them. Until they are returned it can do nothing else.
     fn lend_tables(&mut self) -> Vec<PageTable> {
         Vec::new()
     }
@@ -186,14 +187,13 @@ pub trait Persist {
     /// Puts the tables back.
     fn return_tables(&mut self, _tables: &mut dyn Iterator<Item = PageTable>) {}
 
-    /// Whether another seed could have given another state so far; if not, only what is drawn later depends on
+    /// True if another seed could have given another state; otherwise only later draws depend on
     /// it. A device that does not know says so.
     fn depends_on_seed(&self) -> bool {
         true
     }
 
-    /// After a restore: what is drawn from now on is what the seed of this device says, and not that of the one
-    /// that was saved.
+    /// After a restore: later draws follow this device's seed, not the saved device's.
     fn draw_anew(&mut self) {}
 }
 
@@ -202,12 +202,12 @@ pub trait Examine {
     /// Starts counting operations from zero.
     fn reset_counts(&mut self) {}
 
-    /// Writes before now were not of the load whose lifetime is reported: how evenly its wear falls is told
-    /// from what follows.
+    /// Writes before now were not of the load whose lifetime is reported: the evenness of wear is
+    /// measured from now on.
     fn begin_load(&mut self) {}
 
-    /// Begins the account anew in the middle of a run: counts start from zero, and shares of time are
-    /// of the time after `now`. What happened up to `now` has been processed.
+    /// Begins the account anew in the middle of a run: counts start from zero, and shares of time
+    /// are of the time after `now`. Events up to `now` have been processed.
     fn begin_account(&mut self, _now: Time) {
         self.reset_counts();
     }
@@ -226,7 +226,7 @@ pub trait Examine {
     /// Records the flash operations under way within a window from now on, if there are any.
     fn record_operations(&mut self, _window: Window) {}
 
-    /// What was recorded of them, if that was asked for.
+    /// Recorded operations, if requested.
     fn take_operations(&mut self) -> Option<Timeline> {
         None
     }
@@ -236,12 +236,12 @@ pub trait Examine {
         Report::default()
     }
 
-    /// The zones as they are now.
+    /// Current zones.
     fn zone_states(&self) -> Option<&Zones> {
         None
     }
 
-    /// What it took of its supply during a run that ended at `end`, if that is known.
+    /// Energy of a run until `end`, if known.
     fn energy_report(&self, _end: Time) -> Option<EnergyReport> {
         None
     }

@@ -1,7 +1,7 @@
 //! The report of a device: a tree of sections whose fields say of which kind they are.
 //!
-//! Each device and each feature of a drive makes a section of its own. Results show it without knowing a name in it, and
-//! an array joins those of its members by the kinds of their fields.
+//! Each device and each feature of a drive makes a section of its own. Results show it without
+//! knowing names, and an array joins its members' reports by field kinds.
 
 use super::wear_map::WearMap;
 use serde::Serialize;
@@ -15,20 +15,20 @@ const MOST_BINS: u32 = 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     fields: BTreeMap<String, Field>,
-    /// The figure whose lowest value says which member of an array decides.
+    /// Figure whose minimum selects the decisive member of an array.
     decided_by: Option<&'static str>,
 }
 
 /// A field, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
-    /// Nothing is known.
+    /// Unknown value.
     Unknown,
     /// Events, bytes and the like; an array has the sum.
     Count(u64),
     /// A sum that is no whole number.
     Sum(f64),
-    /// A time in nanoseconds, and the unit in which it is shown; an array has the sum.
+    /// A time in nanoseconds, and its display unit; an array has the sum.
     Time(u64, f64),
     /// Part / unit / whole, both of which an array sums; unknown without a whole.
     Ratio(u64, u64, f64),
@@ -42,27 +42,27 @@ pub enum Field {
     Most(Value),
     /// An array has the smallest.
     Least(Value),
-    /// An array has it if any member has.
+    /// True for an array if true for any member.
     Any(bool),
-    /// An array has that of the member that decides, which is the first one where none does.
+    /// Value of the decisive member, by default the first.
     Same(Value),
-    /// As `Same`, and as much of each member.
+    /// `Same`, scaled by the number of members.
     OfEach(f64),
     /// The name of a part, before which an array puts the member.
     Name(String),
-    /// Values, which an array has one behind the other.
+    /// Values, concatenated in an array.
     Values(Vec<Value>),
     /// Values of one device; several have none.
     Alone(Vec<Value>),
     /// Counts by place, which an array sums.
     Histogram(Vec<u64>),
-    /// How often a number was found, in ascending order; shown in at most twenty bins of equal width.
+    /// Counts by number, in ascending order; shown in at most twenty bins of equal width.
     Distribution(Vec<(u32, u64)>),
     /// Erasures by place.
     Map(WearMap),
     /// A section inside.
     Section(Report),
-    /// Sections that an array has one behind the other.
+    /// Sections, concatenated in an array.
     List(Vec<Report>),
     /// Sections that an array joins place by place.
     Places(Vec<Report>),
@@ -70,7 +70,7 @@ pub enum Field {
     Follows(Formula),
     /// No part of the results: a fact from which other figures follow.
     Fact(Box<Field>),
-    /// Of one device, and not of an array.
+    /// A field of devices, omitted from arrays.
     Own(Box<Field>),
 }
 
@@ -79,7 +79,7 @@ pub enum Field {
 pub struct Formula(pub fn(&Report) -> Value);
 
 impl PartialEq for Formula {
-    /// Fields of one name follow by one formula.
+    /// Fields of one name share a formula.
     fn eq(&self, _other: &Formula) -> bool {
         true
     }
@@ -91,7 +91,8 @@ impl std::fmt::Debug for Formula {
     }
 }
 
-/// A section from its fields, as `json!` has them: numbers are counts, and words are the same in all members.
+/// A section from its fields, in the syntax of `json!`: numbers are counts, and words are the same
+/// in all members.
 #[macro_export]
 macro_rules! section {
     ($($name:literal: $field:expr),* $(,)?) => {
@@ -159,7 +160,7 @@ impl Field {
         Field::Own(Box::new(field.into()))
     }
 
-    /// The field without the marks around it.
+    /// The field without its marks.
     fn inner(&self) -> &Field {
         match self {
             Field::Fact(field) | Field::Own(field) => field.inner(),
@@ -193,7 +194,8 @@ impl Field {
         }
     }
 
-    /// Fields of one name as one: those of members by number, the one that decides, and how many members there are.
+    /// Joins fields of one name: members' fields by number, the decisive one, and the number of
+    /// members.
     fn joined(all: &[(usize, &Field)], decides: &Field, members: usize) -> Option<Field> {
         /// The contents of the fields that are of a kind.
         macro_rules! each {
@@ -293,14 +295,14 @@ impl Field {
 }
 
 impl Report {
-    /// With a field.
+    /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, field: impl Into<Field>) -> Report {
         self.fields.insert(name.to_owned(), field.into());
         self
     }
 
-    /// With a field that only some devices have.
+    /// Adds a field that some devices lack.
     #[must_use]
     pub fn with_some(self, name: &str, field: Option<impl Into<Field>>) -> Report {
         match field {
@@ -309,7 +311,7 @@ impl Report {
         }
     }
 
-    /// With all fields of another section.
+    /// Adds all fields of another section.
     #[must_use]
     pub fn and(mut self, other: Report) -> Report {
         self.fields.extend(other.fields);
@@ -342,7 +344,7 @@ impl Report {
         rows.into_iter().fold(Report::default(), |all, (name, count)| all.with(name, count))
     }
 
-    /// The reports of members as one, by their numbers; a section is joined of the members that have it.
+    /// Joins the numbered reports of members; a section is joined of the members that have it.
     pub fn together(members: &[(usize, Report)]) -> Report {
         let all: Vec<_> = members.iter().map(|(number, it)| (*number, it)).collect();
         Report::joined(&all, None)
@@ -415,17 +417,17 @@ impl Report {
         }
     }
 
-    /// That something is so.
+    /// Value of a Boolean field.
     pub fn is(&self, path: &str) -> bool {
         self.value(path).as_bool().unwrap_or(false)
     }
 
-    /// A figure, if it is known.
+    /// Value of a figure, if known.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.value(path).as_f64()
     }
 
-    /// A field as results show it.
+    /// A field in the form of results.
     pub fn value(&self, path: &str) -> Value {
         let (of, name) = match path.rsplit_once('.') {
             None => (Some(self), path),
@@ -434,7 +436,7 @@ impl Report {
         of.and_then(|of| Some(of.fields.get(name)?.shown(of))).unwrap_or_default()
     }
 
-    /// Every section with its own ones, from the outer to the inner.
+    /// All sections with nested ones, outermost first.
     pub fn all(&self) -> Vec<&Report> {
         let inner = self.fields.values().filter_map(|it| match it.inner() {
             Field::Section(section) => Some(section),
@@ -443,7 +445,7 @@ impl Report {
         std::iter::once(self).chain(inner.flat_map(Report::all)).collect()
     }
 
-    /// The section as results show it.
+    /// The section in the form of results.
     pub fn to_json(&self) -> Value {
         let shown = self.fields.iter().filter(|(_, it)| !matches!(it, Field::Fact(_)));
         let shown: Map<String, Value> =
@@ -452,7 +454,7 @@ impl Report {
     }
 }
 
-/// Numbers by how often they were found, ascending.
+/// Counts by number, ascending.
 pub fn counted(found: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
     let mut counts = BTreeMap::new();
     found.for_each(|(number, count)| *counts.entry(number).or_insert(0) += count);

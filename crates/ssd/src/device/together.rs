@@ -1,9 +1,10 @@
 //! Preparation that several threads share.
 //!
-//! A device starts no thread. It offers its independent parts as jobs, and the owner of the threads runs them in
-//! parallel; the state afterwards is bit-identical to that of one thread.
+//! A device starts no thread. It offers its independent parts as jobs, and the owner of the threads
+//! runs them in parallel; the owner of the threads runs the jobs in parallel; the resulting state
+//! is bit-identical to that of one thread.
 
-/// A piece of work that depends on no other of its list.
+/// A job independent of the others in its list.
 pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// Has jobs done, in any order or at a time, and returns when all are.

@@ -10,14 +10,14 @@ pub const MOST_CELLS: usize = 1024;
 pub struct WearCell {
     /// Erasures of all its blocks.
     pub erases: u64,
-    /// How many blocks that are.
+    /// Number of blocks.
     pub blocks: u32,
-    /// Erasures of the most erased of them.
+    /// Maximum erasures of a block.
     pub most: u32,
 }
 
 impl WearCell {
-    /// The cell of blocks that were erased so often each.
+    /// Cell of blocks with these erase counts.
     pub(crate) fn of(blocks: &[u32]) -> WearCell {
         WearCell {
             erases: blocks.iter().copied().map(u64::from).sum(),
@@ -42,7 +42,8 @@ pub struct WearMap {
 }
 
 impl WearMap {
-    /// The rows as results show them: for each its name, and the mean and the most erasures of its cells.
+    /// The rows in the form of results: for each its name, and the mean and the most erasures of
+    /// its cells.
     pub(crate) fn shown(&self) -> Value {
         let rows = self.rows.iter().map(|(name, cells)| {
             let mean = |it: &WearCell| it.erases as f64 / f64::from(it.blocks.max(1));
@@ -71,7 +72,7 @@ impl WearMap {
         all
     }
 
-    /// Joins neighbouring cells, or rows when they have but one cell.
+    /// Joins neighbouring cells, or rows with a single cell.
     fn halve(&mut self) {
         if self.rows.iter().any(|(_, cells)| cells.len() > 1) {
             for (_, cells) in &mut self.rows {

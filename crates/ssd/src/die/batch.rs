@@ -1,4 +1,4 @@
-//! Cleaning reads of a die, taken together.
+//! A batch of cleaning reads of a die.
 
 use crate::ids::{Block, Domain};
 
@@ -8,15 +8,15 @@ pub(crate) struct Batch {
     domain: Domain,
     block: Block,
     group: u32,
-    /// Rows to read, as bits, and the remaining ones.
+    /// Bitmap of all rows to read, and of the remaining ones.
     rows: u32,
     left: u32,
-    /// Room of the buffer that is kept for its pages.
+    /// Buffer room reserved for its pages.
     reserved: u32,
 }
 
 impl Batch {
-    /// These rows of a group, as bits.
+    /// A batch of rows of a group, as a bitmap.
     pub fn new((domain, block, group): (Domain, Block, u32), rows: u32, reserved: u32) -> Batch {
         Batch { domain, block, group, rows, left: rows, reserved }
     }
@@ -26,7 +26,7 @@ impl Batch {
         self.left.trailing_zeros()
     }
 
-    /// Goes to the next row, if there is one.
+    /// Advances to the next row, if any.
     pub(super) fn next(&mut self) -> bool {
         self.left &= self.left - 1;
         self.left != 0
@@ -37,17 +37,17 @@ impl Batch {
         self.rows >> row & 1 != 0
     }
 
-    /// Room of the buffer that is kept for its pages.
+    /// Buffer room reserved for its pages.
     pub fn reserved(&self) -> u32 {
         self.reserved
     }
 
-    /// Domain that is cleaned with it.
+    /// Domain being cleaned.
     pub fn domain(&self) -> Domain {
         self.domain
     }
 
-    /// The block, and the group in it.
+    /// Block and group of the batch.
     pub fn place(&self) -> (Block, u32) {
         (self.block, self.group)
     }

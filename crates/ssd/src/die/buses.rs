@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub enum Cargo {
     /// Data of a read.
     Read(u32),
-    /// A page of a group on its way into a die.
+    /// A page of a group being loaded into a die.
     Load(u32),
 }
 

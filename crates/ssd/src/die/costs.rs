@@ -5,10 +5,10 @@ use crate::config::{MapCells, Program, SsdConfig};
 use crate::shape::Groups;
 use engine::Time;
 
-/// The row of a page that cells of one bit hold.
+/// Row of a page in cells of one bit.
 pub const SLC_ROW: u32 = u32::MAX;
 
-/// Times of the flash and what stops it: as many fields as there are kinds of them.
+/// Times of flash operations and their interruption: as many fields as there are kinds of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Costs {
     /// Sensing by the type of the page, and of less than a page.
@@ -16,7 +16,7 @@ pub(crate) struct Costs {
     read_part: [Time; options::MOST_PAGE_TYPES],
     /// A pass of programming a group.
     pub program: Time,
-    /// Program and sense times of pages in cells of one bit.
+    /// Program and sense times in cells of one bit.
     pub slc_program: Time,
     slc_read: Time,
     /// Sensing a page of the map, moving it over the bus, and programming some; and whether its cells have one bit.
@@ -94,7 +94,7 @@ impl Costs {
         if is_slc { 1 } else { all }
     }
 
-    /// Sensing pages of a type, all or less than a whole page of them.
+    /// Time to sense pages of a type, whole or in part.
     #[inline]
     pub(super) fn sense(&self, row: u32, whole: bool) -> Time {
         if row == SLC_ROW {
@@ -104,7 +104,8 @@ impl Costs {
         times[row as usize]
     }
 
-    /// Time to transfer `bytes` of one page over the bus; less than a page goes without the spare area.
+    /// Time to transfer `bytes` of one page over the bus; less than a page goes without the spare
+    /// area.
     #[inline]
     pub(super) fn transfer(&self, bytes: u32) -> Time {
         if bytes == self.page_bytes {

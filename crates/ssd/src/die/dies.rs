@@ -32,7 +32,8 @@ pub(crate) struct Sight {
 pub(crate) enum Ended {
     /// A row of a batch has crossed the bus, of which more are to be read under the same number.
     Row { read: u32, owner: ReadFor },
-    /// A read, where its time went: waiting for cleaning and for a suspension, on the bus, in the cells.
+    /// A read with its latency parts: waiting for cleaning and for a suspension, on the bus, in the
+    /// cells.
     Read { die: u32, owner: ReadFor, spent: Spent, operation: Operation },
     /// A program or an erase.
     Task { die: u32, job: Job, operation: Operation },
@@ -47,18 +48,18 @@ pub struct HostRead {
     pub slot: Slot,
     /// Waiting for cleaning and for a suspension, on the bus, in the cells, ns.
     pub(crate) spent: Spent,
-    /// When it began.
+    /// Start time.
     pub started: Time,
 }
 
-/// An operation as a record has it.
+/// An operation for the record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
     pub word: Word,
     pub finished: Finished,
 }
 
-/// All dies and the buses to them.
+/// All dies and their buses.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is another thing that dies do or do not")]
 pub(crate) struct Dies {
@@ -71,16 +72,16 @@ pub(crate) struct Dies {
     streams: bool,
     /// The planes of a die read together.
     shared: bool,
-    /// Reads of the host go before those of cleaning.
+    /// True if reads of the host precede those of cleaning.
     host_first: bool,
     each: Vec<Die>,
     buses: Buses,
     reads: Slots<Read>,
-    /// Of those that an event cannot number, which are being sensed.
+    /// Reads being sensed whose numbers do not fit an event.
     sensing: Slots<u32>,
-    /// Tasks so far.
+    /// Number of tasks.
     tasks: u64,
-    /// Groups of which the loading has begun since it was asked.
+    /// Groups whose loading began since the last query.
     begun: Vec<u32>,
     suspensions: u64,
     /// Efforts since counts were reset: of all operations, and of the reads of the host.
@@ -108,24 +109,24 @@ impl Dies {
         }
     }
 
-    /// As `new`, where the data of a read hold the planes until they have left.
+    /// `new` where data of a read hold the planes until they have left.
     pub fn without_streams(mut self) -> Dies {
         self.streams = false;
         self
     }
 
-    /// Layout of the pages on them.
+    /// Layout of pages on the dies.
     #[inline]
     pub fn shape(&self) -> Groups {
         self.shape
     }
 
-    /// Times of its operations.
+    /// Times of operations.
     pub fn costs(&self) -> &Costs {
         &self.costs
     }
 
-    // ---- told ----------------------------------------------------------------------------
+    // ---- commands ------------------------------------------------------------------------
 
     /// A row of pages is to be read.
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
@@ -156,7 +157,7 @@ impl Dies {
         let die = &mut self.each[row.die as usize];
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
-            // A read that waits for nothing does not go through the queue.
+            // A read without waits bypasses the queue.
             die.begin_read(read.planes, is_drive, now);
             let id = self.reads.insert(read);
             return self.sense(id, read.kind, now + read.sense_ns, clock);
@@ -199,7 +200,7 @@ impl Dies {
         self.sense(id, row, clock.now + read.sense_ns, clock);
     }
 
-    /// A die has one more thing to do.
+    /// Queues a job of a die.
     pub fn give(&mut self, die: u32, job: Job, cleans: bool, sight: Sight, clock: &mut Clock) {
         let number = self.tasks;
         self.tasks += 1;
@@ -222,21 +223,21 @@ impl Dies {
         }
     }
 
-    // ---- asked ---------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------
 
-    /// Groups of which the loading has begun since this was asked last: what they have is settled.
+    /// Groups whose loading began since the last call: what they have is settled.
     #[inline]
     pub fn take_begun(&mut self) -> Option<u32> {
         if self.begun.is_empty() { None } else { Some(self.begun.remove(0)) }
     }
 
-    /// Programs and erases that were stopped since this was asked last.
+    /// Programs and erases suspended since the last call.
     #[inline]
     pub fn take_suspensions(&mut self) -> u64 {
         std::mem::take(&mut self.suspensions)
     }
 
-    /// True if one of these would say something.
+    /// True with news for one of these calls.
     #[inline]
     pub fn have_news(&self) -> bool {
         !self.begun.is_empty() || self.suspensions > 0
@@ -313,7 +314,7 @@ impl Dies {
 
     // ---- a die -------------------------------------------------------------------------------
 
-    /// A die does what it can.
+    /// Starts the operations that a die can start.
     #[inline]
     pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         if !self.each[number as usize].is_at_rest() {
@@ -321,7 +322,7 @@ impl Dies {
         }
     }
 
-    /// As `run_on`, for a die that may have something to do.
+    /// `run_on` for a die with possible work.
     fn run_on_any(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let die = &self.each[number as usize];
         if die.has_only_reads() {
@@ -331,7 +332,7 @@ impl Dies {
         }
     }
 
-    /// As `run_on`, for a die for which nothing but reads waits.
+    /// `run_on` for a die with waiting reads only.
     fn run_reads(&mut self, number: u32, clock: &mut Clock) {
         loop {
             let die = &mut self.each[number as usize];
@@ -345,7 +346,7 @@ impl Dies {
         }
         let die = &self.each[number as usize];
         if die.later_reads.is_empty() && die.reads.len() < 2 {
-            // It waits for its planes.
+            // The read waits for its planes.
             return;
         }
         while let Some(read) = self.next_read(number) {
@@ -367,7 +368,7 @@ impl Dies {
                 Cell::Stopping { .. } => return,
                 Cell::Stopped { .. } | Cell::Free => {}
             }
-            // Without cache registers a group on its way in takes those of the reads.
+            // Without cache registers, a group being loaded occupies those of the reads.
             let held = !self.cached && die.load.is_some();
             let ready = die.has_ready_task();
             let turn = ready && self.stops.is_turn_of_task(die.passed);
@@ -427,7 +428,7 @@ impl Dies {
         cargo
     }
 
-    /// Something crosses the bus of a die, when it is its turn.
+    /// Starts the next transfer on a die's bus.
     #[inline]
     fn send(&mut self, die: u32, cargo: Cargo, ns: Time, clock: &mut Clock) {
         self.effort[0].bus_ns += ns;
@@ -439,7 +440,7 @@ impl Dies {
 
     // ---- reads -----------------------------------------------------------------------------------
 
-    /// The next read of a die that can begin, if one can.
+    /// The next read of a die that can start, if any.
     fn next_read(&mut self, number: u32) -> Option<u32> {
         let shared = self.shared;
         let die = &mut self.each[number as usize];
@@ -455,7 +456,7 @@ impl Dies {
             return Some(id);
         }
         for queue in [&mut die.reads, &mut die.later_reads] {
-            // Reads of other planes may go past one that waits for its own, not past one of all.
+            // Reads of other planes may pass one that waits for its own, but not one of all planes.
             let mut place = 0;
             while let Some(id) = queue.get(place).copied() {
                 let read = &reads[id];
@@ -510,7 +511,7 @@ impl Dies {
         clock.call_in_line(Line::Senses(kind), end, Event::Die(DieEvent::Sensed(id)));
     }
 
-    /// A read has its data in the registers.
+    /// Handles the end of a sense.
     #[inline]
     pub fn sensed(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
         let read = &mut self.reads[id];
@@ -541,7 +542,7 @@ impl Dies {
         self.run(number, sight, clock);
     }
 
-    /// The data of a read have crossed the bus; nothing where it is not that of a request which is no write.
+    /// The data of a read have crossed the bus; `None` unless it is a host request's read.
     #[inline]
     pub fn host_read_crossed(
         &mut self,
@@ -564,7 +565,7 @@ impl Dies {
         Some(ended)
     }
 
-    /// Data on these planes of a die have left: the data sensed behind them follow.
+    /// Frees the registers of these planes of a die: the data sensed behind them follow.
     #[inline]
     fn left(&mut self, number: u32, planes: u32, sight: Sight, clock: &mut Clock) {
         let die = &mut self.each[number as usize];
@@ -578,7 +579,7 @@ impl Dies {
         }
     }
 
-    /// Of what was sensed and waits for its registers, the next leaves.
+    /// Moves the next sensed read into the freed registers.
     #[inline(never)]
     fn leave_next(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let die = &mut self.each[number as usize];
@@ -589,7 +590,7 @@ impl Dies {
         }
     }
 
-    /// As `crossed`, for any read.
+    /// `crossed` for any read.
     pub fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
         let now = clock.now;
         let read = &mut self.reads[id];
@@ -618,7 +619,7 @@ impl Dies {
 
     // ---- programs and erases ---------------------------------------------------------------------
 
-    /// The next group, if there is one, begins to be loaded.
+    /// Starts loading the next group, if any.
     fn begin_load(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let die = &mut self.each[number as usize];
         let turn = !die.has_reads() || self.stops.is_turn_of_task(die.passed);
@@ -660,7 +661,7 @@ impl Dies {
         self.run(number, sight, clock);
     }
 
-    /// A suspended program resumes, or a loaded one begins.
+    /// Resumes a suspended program, or starts a loaded one.
     fn go_on(&mut self, number: u32, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[number as usize];
@@ -726,7 +727,7 @@ impl Dies {
 
     // ---- work, from which energy is computed -----------------------------------------------------
 
-    /// A row of pages must be sensed. What crosses the bus is counted where it does.
+    /// A row of pages must be sensed. Transfers are counted on the bus.
     #[inline]
     fn count_read(&mut self, read: &Read) {
         // Most often of one plane, which costs less to find than to count.
@@ -745,7 +746,7 @@ impl Dies {
         let pages = u64::from(self.shape.planes * rows);
         let effort = &mut self.effort[0];
         match task.job {
-            // Of two passes the last one makes it a group that is programmed.
+            // The last of two passes completes the group.
             Job::Program { last, .. } => {
                 effort.program_ns += task.cell_ns;
                 effort.programs += if last { pages } else { 0 };

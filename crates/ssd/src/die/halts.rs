@@ -17,16 +17,17 @@ pub(super) struct Stopped {
 struct Halt {
     /// The event of the operation under way.
     event: Option<EventId>,
-    /// When the present operation went on last, if it was stopped before; and how often it was.
+    /// Time of the present operation's last resumption, if any; and how often it was.
     since: Option<Time>,
-    /// When the stage ends in which it was stopped last.
+    /// End of the stage in which it was last stopped.
     stage_ends: Time,
     stops: u32,
-    /// It stops: since when, and at which instant; and how much later it then ends, when it goes on at once.
+    /// Time of the stop: since when, and at which instant; request and instant; and the added delay
+    /// if it resumes at once.
     stopping: Option<(Time, Time)>,
     costs: Time,
     stopped: Option<Stopped>,
-    /// Reads that have gone before it.
+    /// Reads that have passed it.
     passed: u32,
 }
 
@@ -80,7 +81,7 @@ impl Halts {
         Some((halt.event.take()?, at))
     }
 
-    /// Since when the program or the erasure goes on that was stopped before, and until when.
+    /// Last resumption of a suspended program or erase, and its end.
     pub fn going_on(&self, lane: u32, now: Time) -> Option<(Time, Time)> {
         let halt = self.each.get(lane as usize)?;
         halt.since.filter(|_| halt.stage_ends > now).map(|since| (since, halt.stage_ends))
@@ -94,7 +95,7 @@ impl Halts {
             .is_some_and(|halt| halt.stopping.is_some() && halt.stopped.is_none())
     }
 
-    /// It has stopped.
+    /// Marks the operation as stopped.
     pub fn stopped(&mut self, lane: u32, stopped: Stopped) {
         self.each[lane as usize].stopped = Some(stopped);
     }
@@ -105,7 +106,7 @@ impl Halts {
         self.each.get(lane as usize).is_some_and(|halt| halt.stopped.is_some())
     }
 
-    /// The operation that has stopped on a lane, by its number.
+    /// Number of the operation stopped on a lane.
     pub fn flight(&self, lane: u32) -> Option<u32> {
         Some(self.each.get(lane as usize)?.stopped.as_ref()?.flight)
     }

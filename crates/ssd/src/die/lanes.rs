@@ -12,12 +12,12 @@ use crate::flash::Effort;
 use crate::timeline::Finished;
 use engine::Time;
 
-/// Meaning of the end of a stage for its lane.
+/// Meaning of a stage's end for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageEnd {
     /// The operation continues with a stage that ends then.
     GoesOn(Time),
-    /// As `Goes`, for the last stage, behind which another operation of the same kind may begin.
+    /// `Goes` for the last stage, after which another operation of the same kind may begin.
     Accepts(Time),
     /// The operation has ended.
     Finished(Finished),
@@ -31,19 +31,20 @@ pub(super) struct Running {
     stage: u16,
     /// When that stage ends.
     ends: Time,
-    /// Time waiting for the cell array so far.
+    /// Time waiting for the cell array.
     waited_ns: Time,
 }
 
 #[derive(Debug, Clone)]
 struct Lane {
     running: Option<Running>,
-    /// With cache commands: the operation before it, in its last stage.
+    /// The following operation with cache commands: the operation before it, in its last stage.
     tail: Option<Running>,
     bus: u32,
-    /// Control pins that it shares with others.
+    /// Control pins shared with other lanes.
     control: u32,
-    /// No stage can wait and no other operation begin meanwhile: one event ends the operation.
+    /// True if no stage can wait and no other operation begin meanwhile: one event ends the
+    /// operation.
     lone: bool,
 }
 
@@ -57,8 +58,8 @@ pub struct Lanes {
     bus_free_at: Vec<Time>,
     control_free_at: Vec<Time>,
     bus_busy_ns: Vec<Time>,
-    /// The planes of a pair program by one command: lanes of a unit, whose number differs from that of its pair in
-    /// the last bit; 0 where they do not.
+    /// With two-plane commands for pairs: lanes of a unit, where those of a pair differ in the last
+    /// bit of their number; 0 where they do not.
     paired: u32,
 }
 
@@ -85,13 +86,13 @@ impl Lanes {
         }
     }
 
-    /// As `new`, where the planes of a pair program by one command; `span` lanes a unit.
+    /// `new` with two-plane commands for pairs; `span` lanes a unit.
     pub fn paired(mut self, span: u32) -> Self {
         self.paired = span;
         self
     }
 
-    /// As `new`, where commands take pins that lanes share; `controls[l]` are those of lane `l`.
+    /// `new` with shared control pins; `controls[l]` is the pin set of lane `l`.
     pub fn commanded(mut self, controls: &[u32]) -> Self {
         let count = controls.iter().max().map_or(0, |last| *last as usize + 1);
         self.control_free_at = memory::zeroed(count);
@@ -182,7 +183,7 @@ impl Lanes {
         let plan = &self.plans[running.plan.at()];
         running.ends = match plan.stages()[running.stage as usize] {
             stage @ (Stage::Cell(ns) | Stage::Write(ns)) => {
-                // Behind a transfer the array is free; behind another program it is not.
+                // After a transfer the array is free; behind another program it is not.
                 let programs = |tail: &Running| {
                     let stages = self.plans[tail.plan.at()].stages();
                     matches!(stages.last(), Some(Stage::Cell(_) | Stage::Write(_)))
@@ -225,7 +226,7 @@ impl Lanes {
         let state = &mut self.each[lane as usize];
         if self.cache && state.tail.as_ref().is_some_and(|tail| tail.ends == now) {
             let ended = state.tail.take().expect("it was there");
-            // An operation that waited behind it in its last stage may have another behind it.
+            // An operation that waited behind it in its last stage may have a successor.
             if state
                 .running
                 .as_ref()
@@ -256,8 +257,8 @@ impl Lanes {
         StageEnd::GoesOn(ends)
     }
 
-    /// How far the operation of a lane has come: the number of its stage, and how many stages of the
-    /// cell array have begun. With cache commands the `second` may be asked for too.
+    /// Progress of a lane's operation: the number of its stage, and how many stages of the cell
+    /// array have begun. With cache commands the `second` may be asked for too.
     pub fn reached(&self, lane: u32, second: bool, now: Time) -> Option<(usize, u32)> {
         let state = &self.each[lane as usize];
         let first = state.tail.as_ref().or(state.running.as_ref());

@@ -1,8 +1,8 @@
 //! Dies: the operation of each now, its waiting work, and the ends of operations.
 //!
-//! A machine: it is told what to read, program and erase, and reports what has ended. It knows planes, registers,
-//! buses and suspension, but no logical page. The caller passes the state of the rest of the drive that matters to
-//! a die as a [`Sight`].
+//! A machine: it receives reads, programs and erases, and reports their ends. It knows planes,
+//! registers, buses and suspension, but no logical page. The caller passes the state of the rest of
+//! the drive that matters to a die as a [`Sight`].
 //!
 //! There are two executors. Without a write buffer, `units.rs` and `lanes.rs` run fused operations (read, program,
 //! move, copy-back, merge, erase), one event each where nothing can interfere. With one, `dies.rs` loads, senses

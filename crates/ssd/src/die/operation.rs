@@ -8,12 +8,12 @@ use crate::ids::{BlockMode, Ppn};
 use crate::shape::{Geometry, Granule};
 use engine::Time;
 
-/// Resource of a stage of an operation, besides its lane.
+/// Resource of an operation's stage, besides its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The cell array, for this many nanoseconds.
     Cell(u32),
-    /// As `Cell`, for a program or an erasure, which a read may stop.
+    /// `Cell` for a program or erase, which reads may suspend.
     Write(u32),
     /// The bus, for this many nanoseconds.
     Bus(u32),
@@ -48,7 +48,7 @@ pub enum Cached {
     Program,
 }
 
-/// The number of a [`Plan`] in the list of all.
+/// Index of a [`Plan`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanId(pub u32);
 
@@ -60,7 +60,7 @@ impl PlanId {
     }
 }
 
-/// The stages of one kind of operation.
+/// Stages of one kind of operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     stages: Vec<Stage>,
@@ -68,7 +68,7 @@ pub struct Plan {
     cell_ns: Time,
     total_ns: Time,
     effort: Effort,
-    /// Operations of it that have begun since counts were reset.
+    /// Operations begun since counts were reset.
     pub(super) begun: u64,
 }
 
@@ -81,19 +81,19 @@ impl Plan {
         Plan { stages, cached: None, cell_ns, total_ns, effort: Effort::default(), begun: 0 }
     }
 
-    /// This operation, which cache commands can chain with others, or with none.
+    /// Sets the kind of cache command, if chainable.
     pub fn chained(mut self, kind: Option<Cached>) -> Self {
         self.cached = kind;
         self
     }
 
-    /// This operation with this effort.
+    /// Sets the effort.
     fn doing(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
     }
 
-    /// Effort of all stages, also of one that is hidden behind another.
+    /// Effort of all stages, hidden ones included.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -113,18 +113,18 @@ impl Plan {
         &self.stages
     }
 
-    /// With which operations it can be chained by cache commands.
+    /// Kind of cache command, if chainable.
     pub fn cached(&self) -> Option<Cached> {
         self.cached
     }
 
-    /// The number of its last stage.
+    /// Index of its last stage.
     #[inline]
     pub fn last_stage(&self) -> u16 {
         (self.stages.len() - 1) as u16
     }
 
-    /// True if `stage` is its last.
+    /// True if `stage` is the last.
     #[inline]
     pub fn ends_with(&self, stage: u16) -> bool {
         usize::from(stage) + 1 >= self.stages.len()
@@ -140,7 +140,7 @@ pub enum OpKind {
     CopyBack,
     /// Sense, transfer out, transfer in, program.
     Move,
-    /// Sense, transfer what is new, program within the same plane.
+    /// Sense, transfer the new data, program within the same plane.
     Merge,
     /// Program what another package has just shifted in.
     StreamIn,
@@ -151,7 +151,7 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// With which operations it can be chained by cache commands.
+    /// Kind of cache command, if chainable.
     #[inline]
     pub fn chains(self) -> Option<Cached> {
         match self {
@@ -165,7 +165,7 @@ impl OpKind {
 /// Kinds that program pages: each has a plan without and one with the summary page.
 const PROGRAMMING: usize = 5;
 
-/// One operation of one lane, at its place in the flash.
+/// An operation of one lane, with its address in the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
     /// Kind.
@@ -176,7 +176,7 @@ pub struct FlashOp {
     pub mode: BlockMode,
     /// Flash pages of the lane that a read senses; a program uses all of them.
     pub count: u32,
-    /// The page is the last of its block: the summary page follows.
+    /// True for the last page of its block: the summary page follows.
     pub last: bool,
 }
 
@@ -187,14 +187,14 @@ pub struct CellTimes {
     pub sense_ns: u32,
     /// Programming a page, ns.
     pub program_ns: u32,
-    /// The page that shares its cells is copied before.
+    /// True if its paired page is copied first.
     pub copies: bool,
 }
 
-/// Which plan each operation follows: by what it does, the mode of its block and the type of its page.
+/// Plan of each operation: by what it does, the mode of its block and the type of its page.
 #[derive(Debug, Clone)]
 pub struct CostTable {
-    /// There is one mode, with one type of page.
+    /// True with a single mode and page type.
     is_uniform: bool,
     /// Types of the pages of a block, which take turns, by mode.
     types: Vec<u32>,
@@ -202,13 +202,14 @@ pub struct CostTable {
     first_row: Vec<u32>,
     plans_per_row: u32,
     pages_per_block: u32,
-    /// Of each page of a block whether another is copied before; nothing where all pages are alike.
+    /// True for each page of a block whose paired page is copied first; nothing where all pages are
+    /// alike.
     copied: Vec<bool>,
 }
 
 impl CostTable {
-    /// The table, and the plans that it names. `cells` has for each mode of a block the times of its
-    /// page types; types take turns within a block.
+    /// The table with its plans. `cells` has for each mode of a block the times of its page types;
+    /// types take turns within a block.
     pub fn new(
         config: &SsdConfig,
         geometry: &Geometry,
@@ -233,8 +234,8 @@ impl CostTable {
         (table, plans)
     }
 
-    /// A drive's configuration of its cells: one mode, whose types of page take turns in a block. A page of several
-    /// bits a cell is programmed in its share of the time of a word line.
+    /// Cell times of a drive's configuration: one mode, whose types of page take turns in a block.
+    /// A page of several bits a cell is programmed in its share of the time of a word line.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
         let bits = config.cell.bits;
         let page_ns = config.timing.program.ns() / u64::from(bits);
@@ -262,7 +263,7 @@ impl CostTable {
         PlanId(within + self.row(op) * self.plans_per_row)
     }
 
-    /// True if it makes no difference where an operation is.
+    /// True if operations do not depend on their address.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
@@ -277,7 +278,7 @@ impl CostTable {
             && self.copied[(op.at.0 % u64::from(self.pages_per_block)) as usize]
     }
 
-    /// Where all pages take the same time, the page is not needed.
+    /// With equal page times the page is irrelevant.
     #[inline]
     fn row(&self, op: &FlashOp) -> u32 {
         if self.is_uniform() {
@@ -289,7 +290,7 @@ impl CostTable {
     }
 }
 
-/// Of each page of a block whether another is copied before.
+/// True for each page of a block whose paired page is copied first.
 fn copied_pages(cells: &[Vec<CellTimes>], pages_per_block: u32) -> Vec<bool> {
     let types = &cells[0];
     (0..pages_per_block as usize).map(|page| types[page % types.len()].copies).collect()
@@ -375,7 +376,7 @@ impl Efforts {
         }
     }
 
-    /// Effort of a summary page, given the time of its transfer.
+    /// Effort of a summary page with the given transfer time.
     fn summary(&self, bus_ns: Time) -> Effort {
         Effort { programs: 1, program_ns: self.program_ns, bus_ns, ..Effort::default() }
     }
@@ -412,8 +413,8 @@ fn commanded(stages: &[Stage], control_ns: u64) -> Vec<Stage> {
     all
 }
 
-/// Sensing and transferring pages of a block one after the other; with cache commands the sensing of
-/// the next overlaps the transfer: `read + (pages - 1) max(read, transfer) + transfer`.
+/// Sensing and transferring successive pages of a block; with cache commands the sensing of the
+/// next overlaps the transfer: `read + (pages - 1) max(read, transfer) + transfer`.
 fn senses(sense: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
     let next = if cache { sense.saturating_sub(bus) } else { sense };
     let mut stages = vec![Stage::Cell(sense), Stage::Bus(bus)];
@@ -424,9 +425,8 @@ fn senses(sense: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
     stages
 }
 
-/// Transferring and programming pages of a block one after the other; with cache commands the
-/// transfer of the next overlaps the programming:
-/// `transfer + (pages - 1) max(transfer, program) + program`.
+/// Transferring and programming successive pages of a block; with cache commands the transfer of
+/// the next overlaps the programming: `transfer + (pages - 1) max(transfer, program) + program`.
 fn programs(program: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
     let (transfer, array) = (Stage::Bus(bus), Stage::Write(program));
     if !cache {

@@ -1,4 +1,4 @@
-//! From logical pages to what dies read in one go: pages of a row are read together.
+//! Grouping of logical pages into reads of a die: pages of a row are read together.
 
 use super::batch::Batch;
 use super::costs::{Costs, SLC_ROW};
@@ -9,17 +9,17 @@ use crate::page::Longer;
 use crate::shape::Groups;
 use engine::Time;
 
-/// Where a logical page lies: its block, the group in that, and its number in the group.
+/// Position of a logical page: its block, the group in that, and its number in the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub block: Block,
     pub group: u32,
     pub unit: u32,
-    /// The block has one bit a cell.
+    /// True for a block with one bit per cell.
     pub slc: bool,
 }
 
-/// A read of a die in one go.
+/// A combined read of a die.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(super) owner: ReadFor,
@@ -46,7 +46,7 @@ impl Row {
             debug_assert!(before.is_none(), "it is alone");
             return rows.finish(owner, costs).expect("it was added");
         }
-        // Place of one page of the flash.
+        // Position of one flash page.
         let (row, plane) = costs.row_and_plane(place.unit);
         let kind = if place.slc { SLC_ROW } else { row };
         let first = shape.first_die(place.block, blocks_per_domain);
@@ -66,17 +66,17 @@ impl Row {
         Row { owner: ReadFor::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
     }
 
-    /// This row on another die.
+    /// The row on another die.
     pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
         Row { die: die(self.die), ..self }
     }
 
-    /// This row, whose senses take longer by `more_ns`.
+    /// The row with senses longer by `more_ns`.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }
     }
 
-    /// This row, of a request that reads it with retries.
+    /// The row for a request with retries.
     pub fn retried(self, slot: Slot, longer: Longer) -> Row {
         let ReadFor::Request { pages, .. } = self.owner else { unreachable!("a request reads it") };
         let short = |ns| u32::try_from(ns).unwrap_or(u32::MAX);
@@ -114,7 +114,7 @@ impl Rows {
         Rows { shape, blocks_per_domain, open: None }
     }
 
-    /// Adds a logical page, given by its place and the bytes that are read of it; another row begins where it
+    /// Adds a logical page, given its position and the bytes to read; another row begins where it
     /// is of none before, and the one before is whole.
     pub fn add(
         &mut self,
@@ -163,7 +163,7 @@ impl Rows {
         }
     }
 
-    /// The row that was put together last, if there is one; `owner` says whose that many pages are.
+    /// Completes the current row, if any; `owner` says whose that many pages are.
     pub fn finish(&mut self, owner: impl Fn(u32) -> ReadFor, costs: &Costs) -> Option<Row> {
         let mut row = self.open.take()?;
         self.close_page(&mut row, costs);

@@ -1,4 +1,5 @@
-//! The state of a die: what waits, what is under way, where its time went; and when reads stop what it does.
+//! The state of a die: its queue, its operations, and its time account; and when reads stop what it
+//! does.
 
 use super::batch::Batch;
 use crate::config::Suspend;
@@ -33,7 +34,8 @@ impl Job {
 /// A waiting read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReadFor {
-    /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
+    /// A request, with the number of its pages: one that reads, or a write that covers them in
+    /// part.
     Request { slot: Slot, pages: u32, reads: bool },
     /// A request that reads this many pages, one of which took this long in retries and from parity.
     Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
@@ -41,7 +43,7 @@ pub(crate) enum ReadFor {
     Batch(Batch),
     /// A patrol.
     Patrol,
-    /// This page of the map.
+    /// A page of the map.
     Map(u32),
 }
 
@@ -53,14 +55,14 @@ impl ReadFor {
     }
 }
 
-/// A read that a die does in one go.
+/// A combined read of a die.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
     pub(super) owner: ReadFor,
     pub(super) die: u32,
     /// The planes that take part.
     pub(super) planes: u32,
-    /// The type of the pages that it senses next, how long that takes, ns, and what of it crosses the bus.
+    /// Type of the next pages to sense, their sense time, ns, and the bytes to transfer.
     pub kind: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
@@ -75,13 +77,13 @@ pub(super) struct Read {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     pub(super) job: Job,
-    /// It is of cleaning.
+    /// True for cleaning.
     pub(super) cleans: bool,
-    /// In the order of its arrival among all of the drive.
+    /// Sequence number in the drive.
     pub(super) number: u64,
-    /// Its time in the cells, ns.
+    /// Time in the cells, ns.
     pub(super) cell_ns: Time,
-    /// When the die began with it, and what it took of the bus.
+    /// Start on the die, and its bus time.
     pub(super) started: Time,
     pub(super) loaded_ns: Time,
 }
@@ -97,7 +99,7 @@ pub(super) enum Cell {
         left: Time,
         end: EventId,
     },
-    /// It stops at an instant to come; `left` is what it then has left.
+    /// To be suspended at a future instant; `left` is what it then has left.
     Stopping {
         task: Task,
         left: Time,
@@ -108,7 +110,7 @@ pub(super) enum Cell {
     },
 }
 
-/// A task on its way into the registers.
+/// A task being loaded into the registers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) task: Task,
@@ -119,7 +121,7 @@ pub(super) struct Load {
 /// A die.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Die {
-    /// Reads that wait, in order; and those of cleaning where the host's go first.
+    /// Reads that wait, in order; reads of cleaning are separate where the host's precede them.
     pub(super) reads: VecDeque<u32>,
     pub(super) later_reads: VecDeque<u32>,
     /// Programs and erases for the host and for cleaning.
@@ -137,13 +139,13 @@ pub(super) struct Die {
     pub(super) account: Account,
 }
 
-/// Where the time of a die goes.
+/// Time account of a die.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Account {
     busy: Meter,
     cleaning: Meter,
     stopping: Meter,
-    /// Waiting time of pages for it, summed.
+    /// Total waiting time of pages, ns.
     pub(super) waited_ns: Time,
     /// Pages read or programmed for the host.
     pub(super) served: u64,
@@ -190,7 +192,7 @@ impl Account {
         }
     }
 
-    /// It has ended.
+    /// Ends the operation.
     pub fn end(&mut self, cleans: bool, now: Time) {
         self.busy.end(now);
         if cleans {
@@ -221,21 +223,21 @@ impl Account {
 }
 
 impl Read {
-    /// It senses pages of another type next, of which some cross the bus.
+    /// Continues with pages of another type, some of which are transferred.
     pub fn goes_on(&mut self, kind: u32, sense_ns: Time, bus_ns: Time) {
         (self.kind, self.sense_ns, self.bus_ns) = (kind, sense_ns, bus_ns);
     }
 }
 
 impl Die {
-    /// It begins to sense pages of these planes, for cleaning or not.
+    /// Starts to sense pages of these planes, for cleaning or not.
     #[inline]
     pub fn begin_read(&mut self, planes: u32, cleans: bool, now: Time) {
         self.busy |= planes;
         self.account.begin(cleans, now);
     }
 
-    /// Its operation is lost; its time accounting continues.
+    /// Drops its operation; its time accounting continues.
     pub(super) fn lose_power(&mut self, now: Time) {
         let mut account = self.account;
         for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {
@@ -244,13 +246,13 @@ impl Die {
         *self = Die { account, ..Die::default() };
     }
 
-    /// True if nothing waits for it, but for the bus.
+    /// True without waits, except for the bus.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
         !self.has_reads() && self.has_only_reads()
     }
 
-    /// True if there is nothing that it could begin, or stop for a read.
+    /// True if no operation can start or be suspended for a read.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         let has_tasks = !self.tasks[0].is_empty() || !self.tasks[1].is_empty();
@@ -262,7 +264,7 @@ impl Die {
         rests && !self.has_reads() && (self.load.is_some() || !has_tasks)
     }
 
-    /// True if nothing but reads waits for it or is under way.
+    /// True with reads only, waiting or in progress.
     #[inline]
     pub(super) fn has_only_reads(&self) -> bool {
         matches!(self.cell, Cell::Free)
@@ -291,8 +293,7 @@ impl Die {
         matches!(self.cell, Cell::Stopped { .. }) || matches!(self.cell, Cell::Free) && waits
     }
 
-    /// The task to load next: of those of cleaning and, unless they are held, of the host the one that
-    /// came first.
+    /// The task to load next: the earlier one of cleaning's and, unless held, the host's.
     pub(super) fn next_task(&mut self, holds_host: bool) -> Option<Task> {
         let first = |queue: &VecDeque<Task>| queue.front().map_or(u64::MAX, |task| task.number);
         let (host, cleaning) = (first(&self.tasks[0]), first(&self.tasks[1]));
@@ -329,7 +330,7 @@ impl Stops {
         Stops { config: config.clone() }
     }
 
-    /// True if a waiting task goes next, after `passed` reads have gone before it.
+    /// True if a waiting task goes next, after `passed` reads have passed it.
     pub(super) fn is_turn_of_task(&self, passed: u32) -> bool {
         passed >= self.config.limit.max(1)
     }
@@ -355,7 +356,7 @@ impl Stops {
         if stops >= suspend.limit || backlogged {
             return None;
         }
-        // Safe points are counted from where it went on last.
+        // Safe points are counted from the last resumption.
         let done = now - since;
         let point = if step == 0 { done } else { done.div_ceil(step) * step };
         (point + latency < left).then(|| (since + point + latency, left - point))

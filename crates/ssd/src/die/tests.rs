@@ -39,7 +39,7 @@ fn read(dies: &mut Dies, slot: Slot, clock: &mut Clock) {
     dies.read(&row, Sight::default(), clock);
 }
 
-/// Ends of operations, with their times, until nothing is under way.
+/// Ends of operations, with times, until the dies are idle.
 fn run(dies: &mut Dies, clock: &mut Clock) -> Vec<(Time, &'static str)> {
     let mut ends = Vec::new();
     while let Some(event) = clock.go_on(Time::MAX) {
@@ -101,7 +101,7 @@ fn a_read_waits_for_a_program_unless_it_may_stop_it() {
             Sight::default(),
             &mut clock,
         );
-        // The page is loaded, and its program begins.
+        // The page is loaded, and its program starts.
         let loaded = clock.go_on(Time::MAX).expect("the page crosses the bus");
         let Event::Die(loaded) = loaded else { panic!("{loaded:?}") };
         assert!(dies.event(loaded, Sight::default(), &mut clock).is_none());
@@ -121,7 +121,7 @@ fn a_read_waits_for_a_program_unless_it_may_stop_it() {
     );
 }
 
-/// An operation whose stages nobody interrupts is one event.
+/// An uninterruptible operation is a single event.
 #[test]
 fn a_unit_reads_and_programs_in_one_event() {
     let config = SsdConfig { blocks_per_plane: 8, ..SsdConfig::default() };

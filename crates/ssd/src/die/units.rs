@@ -1,8 +1,8 @@
-//! Units: operations whose stages nobody interrupts, one at a time on each lane.
+//! Units: fused operations, one at a time on each lane.
 //!
-//! A unit is a package, a die, a pair of planes or a plane; where a logical page is spread over several
-//! packages it is the same part of each of them, its *lanes*. A unit programs, moves and erases with
-//! all lanes at once, and reads with those that hold what is read.
+//! A unit is a package, a die, a pair of planes or a plane; where a logical page is spread over
+//! several packages it is the same part of each of them, its *lanes*. A unit programs, moves and
+//! erases with all lanes at once, and reads with the lanes that hold the data.
 //!
 //! This is a machine beside others: it is given operations, and says what a stage that ends means.
 
@@ -23,10 +23,10 @@ use std::ops::Range;
 /// No operation.
 const NONE: u32 = u32::MAX;
 
-/// Progress of a program, in one of its lanes.
+/// Progress of a program in one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
-    /// The cells are as they were.
+    /// The cells are unchanged.
     Nothing,
     /// The cells were being programmed.
     Cells,
@@ -37,9 +37,9 @@ pub(crate) enum Reached {
 /// Purpose of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
-    /// A page of a request, by its number among those that wait or are under way.
+    /// A page of a request, by its number in the queues.
     Page(Slot, Option<Programming>),
-    /// A page of a victim that stays in its unit.
+    /// A page of a victim, moved within its unit.
     Move(Programming),
     /// A copy to another unit.
     Stream(Programming, Unit),
@@ -47,7 +47,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// The program that it comes to, if it does.
+    /// Its program, if it has one.
     fn programming(&self) -> Option<Programming> {
         match *self {
             Work::Page(_, programming) => programming,
@@ -57,7 +57,7 @@ impl Work {
     }
 }
 
-/// An operation under way on one or more lanes of a unit.
+/// An operation on one or more lanes of a unit.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
     /// `None` when this place is free.
@@ -82,15 +82,15 @@ struct LaneState {
 /// Meaning of the end of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum UnitEnd {
-    /// The operation goes on.
+    /// The operation continues.
     Nothing,
-    /// It does, and another may begin behind it.
+    /// It continues, and another may follow it.
     Accepts(Unit),
-    /// One lane has done its part; others have not.
+    /// A lane has ended its part; others have not.
     Lane { unit: Unit, word: Word, finished: Finished },
-    /// It has stopped for reads; what it is for.
+    /// It was suspended for reads; what it is for.
     Stopped { unit: Unit, work: Work },
-    /// The source of a copy has done its part: the page has crossed the bus.
+    /// The source of a copy has ended its part: the page has crossed the bus.
     Crossed {
         flight: u32,
         from: Unit,
@@ -121,7 +121,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Of a drive whose pages go through a write buffer there are none.
+    /// A drive with a write buffer has no units.
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Units {
         let (costs, plans) = CostTable::new(config, geometry, &CostTable::cells(config));
         let buses = if geometry.groups.is_some() { Vec::new() } else { geometry.lane_buses() };
@@ -151,7 +151,8 @@ impl Units {
         }
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
     /// True if anything stops for a read.
     #[inline]
@@ -159,7 +160,7 @@ impl Units {
         self.halts.are_on()
     }
 
-    /// True if it makes no difference where an operation is.
+    /// True if operations do not depend on their address.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.costs.is_uniform()
@@ -211,7 +212,7 @@ impl Units {
         })
     }
 
-    /// The programs under way and the pages of requests that they are for, and how far each has come by lane.
+    /// Programs in progress with their requests' pages, and the progress of each by lane.
     pub fn cut(
         &self,
         geometry: &Geometry,
@@ -239,7 +240,7 @@ impl Units {
         programs
     }
 
-    /// Progress of a lane with its part of a program.
+    /// Progress of a lane's part of a program.
     fn reached(
         &self,
         lane: u32,
@@ -310,7 +311,8 @@ impl Units {
         std::mem::take(&mut self.pair_copies)
     }
 
-    // ---- told ------------------------------------------------------------------------------------
+    // ---- commands
+    // --------------------------------------------------------------------------------
 
     /// Begins an operation on the only lane of a unit.
     #[inline]
@@ -327,7 +329,7 @@ impl Units {
         self.begin_on_lane(unit.0, flight, op, clock);
     }
 
-    /// Begins an operation of a page on the lanes that it needs: what each does, and on how many flash pages.
+    /// Starts an operation of a page on its lanes: what each does, and on how many flash pages.
     pub fn launch(
         &mut self,
         unit: Unit,
@@ -397,7 +399,7 @@ impl Units {
         self.flights.len() as u32 - 1
     }
 
-    /// A lane begins its part of an operation.
+    /// Starts a lane's part of an operation.
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
     fn begin_on_lane(&mut self, lane: u32, id: u32, op: &FlashOp, clock: &mut Clock) {
@@ -441,7 +443,7 @@ impl Units {
         }
     }
 
-    /// A lane has done its part of an operation.
+    /// Ends a lane's part of an operation.
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
     fn lane_ended(&mut self, lane: u32, finished: Finished, now: Time) -> UnitEnd {
@@ -482,7 +484,7 @@ impl Units {
         self.flights[flight as usize].work.take().expect("it was under way")
     }
 
-    /// Purpose of an operation for which it is known.
+    /// Purpose of a known operation.
     #[inline]
     pub fn drop_flight(&mut self, flight: u32) {
         self.free.push(flight);
@@ -491,8 +493,8 @@ impl Units {
 
     // ---- stopping for reads ----------------------------------------------------------------------
 
-    /// A read waits for a unit: what it programs or erases stops, if it may. `may_stop` says so of what it is for.
-    /// Whether it does.
+    /// A read waits for a unit: what it programs or erases stops, if it may. `may_stop` says so of
+    /// what it is for. Returns true if it stops.
     pub fn stop_for_read(
         &mut self,
         unit: Unit,
@@ -539,7 +541,7 @@ impl Units {
         self.halts.has_stopped(unit.0)
     }
 
-    /// True if one more read may go before that.
+    /// True if one more read may pass.
     pub fn lets_pass(&mut self, unit: Unit) -> bool {
         self.halts.lets_pass(unit.0)
     }
@@ -579,7 +581,7 @@ impl Units {
     }
 }
 
-/// An operation at a place, on flash as it is sold.
+/// An operation at an address, with factory timing.
 #[inline]
 pub(crate) fn op(kind: OpKind, at: Ppn, count: u32, last: bool) -> FlashOp {
     FlashOp { kind, at, mode: BlockMode::NATIVE, count, last }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The flash as it is kept.
+/// State of the flash for saving.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FlashState {
     stamp: Numbers,
@@ -30,9 +30,9 @@ pub(crate) struct FlashState {
     retired: Vec<bool>,
     erases: Vec<u32>,
     ratings: Ratings,
-    /// Nothing of a drive that was never cut.
+    /// Empty for a drive that was never cut.
     damage: Option<Damage>,
-    /// Nothing where data do not age.
+    /// Empty without ageing.
     media: Option<MediaState>,
 }
 
@@ -56,7 +56,7 @@ impl FlashState {
     }
 }
 
-/// All flash of a drive.
+/// The flash of a drive.
 #[derive(Debug, Clone)]
 pub struct Flash {
     pages_per_block: u32,
@@ -68,7 +68,7 @@ pub struct Flash {
     ordered: bool,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u32>,
-    /// Ascending number of each block's opening, which its first page carries; 0 when erased.
+    /// Sequence number of each block's opening, stored in its first page; 0 when erased.
     opening: Vec<u64>,
     /// Number of each block's first program in full, beside the opening; empty as `order` is.
     first_order: Vec<u64>,
@@ -80,7 +80,7 @@ pub struct Flash {
     ratings: Ratings,
     /// Damage by power cuts, if there were any.
     damage: Option<Box<Damage>>,
-    /// Ageing of data, if they age.
+    /// Ageing of data, if modelled.
     media: Option<Box<Media>>,
     /// Wear of an erasure with one bit a cell, as a share of a native one.
     one_bit_wear: f64,
@@ -118,7 +118,7 @@ impl Flash {
         }
     }
 
-    /// This flash restricted to some of the blocks: the pages of the others take no memory.
+    /// The flash restricted to a range of blocks: the pages of the others take no memory.
     pub(crate) fn part(&self, blocks: &Range<usize>) -> Flash {
         let mut stamp = self.stamp.alike();
         stamp.take(&self.stamp, self.pages_of(blocks));
@@ -180,8 +180,8 @@ impl Flash {
         page
     }
 
-    /// Completes the programming of consecutive pages of a block with the data of these logical pages,
-    /// after its first: their orders follow that of the first of them.
+    /// Completes the programming of consecutive pages of a block with the data of these logical
+    /// pages, after its first: their program orders follow that of the first page.
     #[inline]
     pub fn program_run(&mut self, from: Ppn, block: Block, lpns: &[u64], order: u32) {
         let programmed = &mut self.programmed[block.at()];
@@ -197,7 +197,7 @@ impl Flash {
         }
     }
 
-    /// The header of a block in its first page: the number of its opening, and in full that
+    /// Writes a block's header into its first page: the number of its opening, and the full number
     /// of its first program.
     pub fn write_header(&mut self, block: Block, opening: u64, first_order: u64) {
         assert!(self.programmed[block.at()] == 1, "a header is part of the first page");
@@ -210,7 +210,7 @@ impl Flash {
         }
     }
 
-    /// Completes the programming of the summary page, the last of its block.
+    /// Completes the summary page, the last of its block.
     #[inline]
     pub fn program_summary(&mut self, block: Block) {
         let programmed = &mut self.programmed[block.at()];
@@ -235,7 +235,7 @@ impl Flash {
         }
     }
 
-    /// Ageing of data, if they age.
+    /// Ageing of data, if modelled.
     #[inline]
     pub fn media(&self) -> Option<&Media> {
         self.media.as_deref()
@@ -247,7 +247,7 @@ impl Flash {
         self.media.as_deref_mut()
     }
 
-    /// Time passes in which nothing is asked; nothing where data do not age.
+    /// Lets time pass without requests; nothing where data do not age.
     pub fn lie(&mut self, age: Age, now: Time) -> Option<Result<(), &'static str>> {
         let media = self.media.as_mut()?;
         let pages = self.pages_per_block;
@@ -273,7 +273,7 @@ impl Flash {
         self.media.as_ref().is_none_or(|media| media.is_sound(block))
     }
 
-    /// As `look`, for a page that the host may read now, which is then counted.
+    /// `look` for a page available to the host, whose read is counted.
     #[inline]
     pub fn reads_at_once(&mut self, block: Block, page: impl FnOnce() -> FlashPage) -> bool {
         let erases = || self.erases[block.at()];
@@ -293,7 +293,7 @@ impl Flash {
         self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
     }
 
-    /// The pages that it reads there.
+    /// Pages of a patrol read.
     pub fn patrolled(&self, block: Block) -> Vec<FlashPage> {
         let written = self.written(block);
         let media = self.media.as_ref();
@@ -306,7 +306,7 @@ impl Flash {
         Written { erases: self.erases[block.at()], programmed: self.programmed[block.at()] }
     }
 
-    /// A block that has just been opened holds one bit a cell.
+    /// Marks a newly opened block as holding one bit per cell.
     pub fn opened_for_one_bit(&mut self, block: Block) {
         if let Some(media) = &mut self.media {
             media.opened(block, true);
@@ -323,7 +323,7 @@ impl Flash {
         }
     }
 
-    /// True if a logical page cannot be read where it was written.
+    /// True if a logical page is unreadable in place.
     #[inline]
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
         self.media.is_some() && self.is_lost_with_age(ppn)
@@ -341,7 +341,7 @@ impl Flash {
             || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
-    /// Lost logical pages of a block from one on.
+    /// Lost logical pages of a block from `from` on.
     pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
         let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
         if self.is_sound(block) {
@@ -370,8 +370,8 @@ impl Flash {
         self.stamp.set(ppn.0, 0);
     }
 
-    /// A block ends where it is: nothing more is programmed in it before its erasure. The page behind
-    /// the last one counts, if it reads.
+    /// Ends a block at its present page: nothing more is programmed in it before its erasure. The
+    /// page behind the last one counts, if it reads.
     pub fn close(&mut self, block: Block, read: Option<Torn>) {
         let first = u64::from(block.0) * u64::from(self.pages_per_block);
         let page = self.programmed[block.at()];
@@ -402,7 +402,7 @@ impl Flash {
         self.first_order[block.at()] = loose.first_order;
     }
 
-    /// A block that was closed early is as it was before, so that what it says is read again.
+    /// Reopens a block that was closed early, so that it is read again.
     pub fn reopen(&mut self, block: Block, pages: u32) {
         self.programmed[block.at()] = pages;
         if pages == 0 {
@@ -425,19 +425,19 @@ impl Flash {
         }
     }
 
-    /// The logical pages of all, plus 1.
+    /// Logical pages of all stamps, plus 1.
     #[inline]
     pub fn all_stamps(&self) -> &Numbers {
         &self.stamp
     }
 
-    /// Begins to fetch the stamps of as many pages from one on.
+    /// Prefetches the stamps of `count` pages from `from` on.
     pub fn prefetch_stamps(&self, from: Ppn, count: u32) {
         // Sixteen numbers are a line of the cache.
         (from.0..from.0 + u64::from(count)).step_by(16).for_each(|at| self.stamp.prefetch(at));
     }
 
-    /// Begins to fetch what is known of a block, which will be erased.
+    /// Prefetches the state of a block to be erased.
     pub fn prefetch_block(&self, block: Block) {
         memory::prefetch(&self.programmed, block.at());
         memory::prefetch(&self.opening, block.at());
@@ -445,7 +445,7 @@ impl Flash {
         memory::prefetch(&self.erases, block.at());
     }
 
-    /// True if the order of all programs is kept.
+    /// True if all program orders are stored.
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.ordered
@@ -457,8 +457,8 @@ impl Flash {
         self.order.find(ppn.0) as u32
     }
 
-    /// The same in full. A block is filled within 2^32 programs of the drive, so that the number in its
-    /// header gives the upper half of those of the other pages.
+    /// The full order of a page's program. A block is filled within 2^32 programs of the drive, so
+    /// its header gives the upper half for the other pages.
     pub fn full_order(&self, ppn: Ppn) -> u64 {
         let first = self.first_order(Block((ppn.0 / u64::from(self.pages_per_block)) as u32));
         first + u64::from(self.order(ppn).wrapping_sub(first as u32))
@@ -492,8 +492,8 @@ impl Flash {
         self.retired[block.at()]
     }
 
-    /// The pages of a block were programmed one behind the other from a number on; those that are worthless
-    /// say no more what they held.
+    /// The pages of a block were programmed one behind the other from a number on; superseded pages
+    /// no longer record their content.
     pub(crate) fn order_from(
         &mut self,
         block: Block,
@@ -522,7 +522,7 @@ impl Flash {
         &self.erases
     }
 
-    /// Erase counts, to be kept: a later erasure changes a copy.
+    /// Erase counts for saving: a later erasure changes a copy.
     pub fn shared_erases(&self) -> Arc<Vec<u32>> {
         Arc::clone(&self.erases)
     }
@@ -532,8 +532,8 @@ impl Flash {
         &self.ratings
     }
 
-    /// True if this erasure of a block with one bit a cell is one of those that wear it as much as a native one: a
-    /// share of them, told apart by the number of its opening, so that nothing has to be kept.
+    /// True if this erasure of a one-bit block wears it like a native one: a share of them, told
+    /// apart by the number of its opening, so that nothing has to be kept.
     pub fn wears_with_one_bit(&self, block: Block) -> bool {
         if self.one_bit_wear >= 1.0 {
             return true;
@@ -545,12 +545,12 @@ impl Flash {
         f64::from((mixed >> 32) as u32) < self.one_bit_wear * f64::from(u32::MAX)
     }
 
-    /// The last erasure of a block has not worn it.
+    /// Exempts a block's last erasure from wear.
     pub fn count_no_wear(&mut self, block: Block) {
         Arc::make_mut(&mut self.erases)[block.at()] -= 1;
     }
 
-    /// Erasures that a block has left.
+    /// Remaining erasures of a block.
     #[inline]
     pub fn life(&self, block: Block) -> u32 {
         self.ratings.of(block).saturating_sub(self.erases[block.at()])
@@ -577,7 +577,7 @@ impl Flash {
         }
     }
 
-    /// Takes up a state that was kept of flash of the same shape, or says that it is not; without an order of
+    /// Restores a state of flash of the same shape, or reports a mismatch; without an order of
     /// programs if that must be [derived](Flash::order_from).
     pub(crate) fn restore(&mut self, mut state: FlashState, derives: bool) -> Result<(), String> {
         if derives {

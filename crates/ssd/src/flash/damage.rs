@@ -1,7 +1,7 @@
 //! Damage by power cuts beyond the state of the flash: pages and summaries that were
 //! being programmed, blocks that were being erased, blocks that ended early.
 //!
-//! All of it is physical, and stays until the block is erased; the one exception is what a boot record
+//! They are physical, and last until the block is erased; the one exception is what a boot record
 //! says, which is data that the controller has written.
 
 use crate::ids::Block;
@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Remainder of a page whose programming was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reading {
-    /// It looks erased.
+    /// The page appears erased.
     Erased,
-    /// It does not read.
+    /// The page is unreadable.
     Nothing,
-    /// It reads at times.
+    /// The page is readable at times.
     Unstable,
-    /// It reads.
+    /// The page is readable.
     Whole,
-    /// Of a page over several packages some have their part, and others have not.
+    /// A page over several packages that only some of them have.
     InPart,
 }
 
@@ -28,9 +28,9 @@ pub enum Reading {
 pub struct Torn {
     /// The logical page.
     pub lpn: u64,
-    /// Number of its program.
+    /// Sequence number of its program.
     pub order: u64,
-    /// Header of its block, which is in its first page.
+    /// Header of its block, in the first page.
     pub opening: u64,
     /// And the number of the first program of the block.
     pub first_order: u64,
@@ -42,13 +42,13 @@ pub struct Torn {
 /// that were not, or not to their end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loose {
-    /// The first of them, by its place in the block.
+    /// First page within the block.
     pub page: u32,
-    /// Of each the logical page, and the number of its program.
+    /// Logical page and program number of each.
     pub pages: Vec<(u64, u32)>,
     /// Header of the block.
     pub opening: u64,
-    /// And the number of its first program.
+    /// Number of its first program.
     pub first_order: u64,
     /// Readable remainder.
     pub reading: Reading,
@@ -57,14 +57,14 @@ pub struct Loose {
 /// A block that ended before its last page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Short {
-    /// Pages that were programmed to their end.
+    /// Fully programmed pages.
     pub pages: u32,
-    /// The page behind them, if its programming was cut.
+    /// The following page, if its program was cut.
     pub torn: Option<Torn>,
-    /// Behind a write buffer: what else is there.
+    /// With a write buffer: what else is there.
     #[serde(default)]
     pub loose: Vec<Loose>,
-    /// A boot record says what counts of it: the torn page as it was read then.
+    /// True if a boot record states its valid part: the torn page as it was read then.
     pub recorded: bool,
 }
 

@@ -4,19 +4,19 @@ use engine::Time;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// Operations of the cell arrays, and the time that they and the transfers take. With cache commands a
+/// Operations of the cell arrays, with their times and those of transfers. With cache commands a
 /// stage may be hidden behind another; here each is counted with all its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Pages sensed, and how long arrays sensed them, ns.
+    /// Pages sensed, and their sense time, ns.
     pub senses: u64,
     /// See `senses`.
     pub sense_ns: Time,
-    /// Pages programmed, and how long arrays programmed them, ns.
+    /// Pages programmed, and their program time, ns.
     pub programs: u64,
     /// See `programs`.
     pub program_ns: Time,
-    /// Blocks erased, and how long arrays erased them, ns.
+    /// Blocks erased, and their erase time, ns.
     pub erases: u64,
     /// See `erases`.
     pub erase_ns: Time,
@@ -33,7 +33,7 @@ impl Effort {
         self.bus_ns += bus_ns;
     }
 
-    /// This effort times `count`.
+    /// The effort times `count`.
     pub fn times(self, count: u64) -> Effort {
         Effort {
             senses: self.senses * count,
@@ -48,7 +48,7 @@ impl Effort {
 }
 
 impl Effort {
-    /// The share `part` of `whole` of it.
+    /// The share `part` of `whole` of the effort.
     pub(crate) fn share(self, part: u64, whole: u64) -> Effort {
         let of =
             |count: u64| (u128::from(count) * u128::from(part) / u128::from(whole.max(1))) as u64;

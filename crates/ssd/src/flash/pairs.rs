@@ -1,8 +1,8 @@
-//! Pages that share their cells: the upper one is programmed over the lower, which a cut may damage.
+//! Pages that share cells: the upper one is programmed over the lower, which a cut may damage.
 
 use crate::config::{Pairing, SsdConfig};
 
-/// The page that shares the cells of a page of a block and was programmed before it, if there is one.
+/// The paired page programmed before a page of a block, if any.
 pub fn lower_of(pairing: Pairing, page: u32, pages_per_block: u32) -> Option<u32> {
     match pairing {
         Pairing::None => None,
@@ -22,7 +22,7 @@ pub fn lower_of(pairing: Pairing, page: u32, pages_per_block: u32) -> Option<u32
     }
 }
 
-/// As `lower`, on a drive.
+/// `lower` for a drive.
 pub(crate) fn lower_in(config: &SsdConfig, page: u32) -> Option<u32> {
     lower_of(config.cell.pairing, page, config.simulated_pages_per_block())
 }

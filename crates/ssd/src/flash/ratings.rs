@@ -12,12 +12,12 @@ const RATING_STREAM: u64 = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratings {
     all: u32,
-    /// Of each block, when they differ.
+    /// Rating of each block, if they differ.
     own: Vec<u32>,
 }
 
 impl Ratings {
-    /// As the configuration says; where blocks differ, `seed` decides how.
+    /// Ratings of the configuration; where blocks differ, `seed` decides how.
     pub fn new(config: &Wear, blocks: u32, seed: u64) -> Ratings {
         let all = config.rated_cycles;
         if config.spread == 0.0 {

@@ -5,7 +5,7 @@ use crate::device::kit::slots::Slot;
 use engine::{Op, Request, Time};
 use std::collections::VecDeque;
 
-/// All cores, and what waits for one.
+/// All cores, and their queue.
 #[derive(Debug, Clone)]
 pub(super) struct Cores {
     config: Firmware,
@@ -49,7 +49,7 @@ impl Cores {
         Some((core, now + ns))
     }
 
-    /// A core is done with its command; and until when it works on the next, if one waits.
+    /// A core has finished its command; and until when it works on the next, if one waits.
     #[inline]
     pub(super) fn done(&mut self, core: u32, now: Time) -> (Slot, Option<Time>) {
         let slot = self.working[core as usize];

@@ -60,14 +60,14 @@ pub fn part(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u32, u32) {
     (pages, ((high - low) * SECTOR_BYTES) as u32)
 }
 
-/// True if a request covers all of a logical page that it touches.
+/// True if a request covers a touched logical page completely.
 #[inline]
 pub fn covers(geometry: &Geometry, request: &Request, lpn: Lpn) -> bool {
     let (low, high) = within(geometry, request, lpn);
     high - low == u64::from(geometry.sectors_per_page)
 }
 
-/// The part of a read or a write that falls on a logical page which it touches.
+/// Part of a read or write within a touched logical page.
 #[inline]
 pub fn page_request(geometry: &Geometry, request: &Request, lpn: Lpn, owner: Owner) -> PageRequest {
     let (low, high) = within(geometry, request, lpn);

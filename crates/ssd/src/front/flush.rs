@@ -3,7 +3,7 @@
 use crate::device::kit::slots::Slot;
 use std::collections::VecDeque;
 
-/// Writes submitted between two flushes, and the flush that waits for them.
+/// Writes between two flushes, and the flush that waits for them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Epoch {
     writes_left: u64,
@@ -14,7 +14,7 @@ struct Epoch {
 /// The epochs between flushes that are not over, numbered from the start.
 #[derive(Debug, Clone)]
 pub(super) struct Epochs {
-    /// Always at least one: the current.
+    /// At least one epoch: the current.
     queue: VecDeque<Epoch>,
     first: u64,
 }
@@ -64,7 +64,7 @@ impl Epochs {
         self.queue.len() > 1
     }
 
-    /// Ends the first epoch if its writes are durable, and all before them; the flush that may go.
+    /// Ends the first epoch if its writes and all before are durable; the flush that may go.
     #[inline]
     pub(super) fn next_flush(&mut self) -> Option<Slot> {
         let Some(Epoch { writes_left: 0, flush: Some(slot), flush_arrived: true }) =

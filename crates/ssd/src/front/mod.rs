@@ -33,19 +33,19 @@ use unit_ages::UnitAges;
 struct Active {
     request: Request,
     submitted: Time,
-    /// When it was sent to the device.
+    /// Time of sending to the device.
     sent: Time,
     /// When its pages were queued, and later when the last of them was done.
     at_flash: Time,
     done: Time,
     pages_left: u32,
-    /// The flash part is that of the last page done.
+    /// Latency parts; those of the flash are from the last completed page.
     breakdown: Breakdown,
-    /// Of all its parts so far.
+    /// Combined status of the parts.
     status: Status,
-    /// Between which flushes it came.
+    /// Number of its epoch between flushes.
     epoch: u64,
-    /// Its answer is decided, and waits to be sent.
+    /// True once its completion waits for the link.
     answered: bool,
 }
 
@@ -56,7 +56,7 @@ struct Active {
 pub struct Front {
     link: Link,
     queue: HostQueue,
-    /// Answers in the order of arrival, where they are given so.
+    /// Order of completions, if they are in order.
     in_order: Option<InOrder>,
     queue_depth: u32,
     in_device: u32,
@@ -75,7 +75,7 @@ pub struct Front {
     cores: Cores,
     has_work_for_cores: bool,
     tells_queues: bool,
-    /// How long units of the host are open, where that is limited.
+    /// Open times of the host's units, where limited.
     unit_ages: Option<Box<UnitAges>>,
 }
 
@@ -115,7 +115,7 @@ impl Front {
         }
     }
 
-    /// What each submission queue of the host came to, where classes tell them apart.
+    /// Accounts of the host's submission queues, where classes distinguish them.
     pub fn queues(&self) -> Vec<QueueAccount> {
         if self.tells_queues { self.queue.accounts() } else { Vec::new() }
     }
@@ -125,17 +125,18 @@ impl Front {
         self.queue.reset();
     }
 
-    /// Whether the unit of a write is open for longer than it may be, if it is open: so many were opened of its handle.
+    /// True if the open unit of a write has exceeded its time: `openings` units of its handle have
+    /// been opened.
     pub fn is_over_time(&mut self, handle: u8, openings: u64, now: Time) -> bool {
         self.unit_ages.as_mut().is_some_and(|ages| ages.is_over(handle, openings, now))
     }
 
-    /// How much longer the unit of a handle may be open, if that is limited.
+    /// Remaining time of a handle's unit, if limited.
     pub fn unit_time_left(&self, handle: u32, openings: u64, now: Time) -> Option<Time> {
         self.unit_ages.as_ref().map(|ages| ages.left(handle, openings, now))
     }
 
-    /// Whether no request is in the device; flushes do not count.
+    /// True without requests in the device; flushes do not count.
     pub fn is_idle(&self) -> bool {
         self.in_device == 0
     }
@@ -150,7 +151,7 @@ impl Front {
         }
     }
 
-    /// Whether there are any.
+    /// True with waiting requests.
     #[inline]
     pub fn has_done(&self) -> bool {
         !self.done.is_empty()
@@ -183,7 +184,7 @@ impl Front {
             answered: false,
         });
         match request.op {
-            // A flush takes no place in the device, or it could keep out what it waits for.
+            // A flush takes no slot, or it could block the requests it waits for.
             Op::Flush => {
                 self.epochs.begin_flush(slot);
                 if self.holds {
@@ -202,7 +203,7 @@ impl Front {
                         order.came(slot, request.queue);
                     }
                     if self.link.lets_pass(inward_bytes(&request), now) {
-                        // What sending and a turn of the link come to.
+                        // Costs of sending, and of a turn of the link.
                         self.queue.sent(&request, 0);
                         return Some(slot);
                     }
@@ -222,19 +223,19 @@ impl Front {
         None
     }
 
-    /// Whether there is nothing to do at the link, and no flush to ask for.
+    /// True without work at the link and without flushes to request.
     #[inline]
     pub fn rests(&self, now: Time) -> bool {
         self.link.rests(now) && self.flushes.is_empty()
     }
 
-    /// Whether the link has nothing to do, and nothing put on it would take time.
+    /// True if the link is idle, and transfers take no time.
     #[inline]
     pub fn is_link_clear(&self) -> bool {
         self.link.is_clear()
     }
 
-    /// Whether the link has nothing to do at present.
+    /// True if the link is idle at present.
     #[inline]
     pub fn is_link_idle(&self, now: Time) -> bool {
         self.link.is_idle(now)
@@ -263,7 +264,7 @@ impl Front {
         }
     }
 
-    /// The device sees the oldest request that is on its way.
+    /// Handles the arrival of the oldest request in transit.
     pub fn request_arrives(&mut self) {
         let active = &self.active;
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
@@ -294,8 +295,8 @@ impl Front {
         }
     }
 
-    /// The link has finished a transfer. Where that was an answer, and the next turn is that of its end, the request
-    /// is answered, and the next answer begins to cross; the turns after that follow as far as the link does not
+    /// The link has finished a transfer. If it was a completion whose end is the next turn, it is
+    /// delivered and the next one starts; the turns after that follow as far as the link does not
     /// [rest](Front::rests).
     #[inline]
     pub fn answer_crosses(&mut self, clock: &mut Clock) -> bool {
@@ -307,8 +308,9 @@ impl Front {
         true
     }
 
-    /// A request has come to the controller: until when a processor works on it, and which; nothing where it waits
-    /// for one, and also where it takes no time of any, so that it [goes on](Front::begin) at once.
+    /// A request has come to the controller: until when a processor works on it, and which; `None`
+    /// if it waits for a core, and also if it needs no core time, so that it [starts](Front::begin)
+    /// at once.
     pub fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {
         let ns = self.cores.time(&self.active[slot].request, pages);
         if ns == 0 {
@@ -326,7 +328,7 @@ impl Front {
         self.release_flushes(clock);
     }
 
-    /// Whether some command takes time of a processor.
+    /// True if some command takes core time.
     #[inline]
     pub fn has_work_for_cores(&self) -> bool {
         self.has_work_for_cores
@@ -349,7 +351,7 @@ impl Front {
         &self.active[slot].request
     }
 
-    /// Whether this request is in the device and not answered.
+    /// True if the request is in the device and not completed.
     pub fn is_open(&self, slot: Slot, request: u64) -> bool {
         let is_this = |active: &Active| active.request.id == request && !active.answered;
         self.active.is_taken(slot) && is_this(&self.active[slot])
@@ -360,15 +362,16 @@ impl Front {
         self.active[slot].answered = true;
     }
 
-    /// A request waits from now on for so many look-ups in the map.
+    /// Makes a request wait for map look-ups.
     pub fn await_map(&mut self, slot: Slot, count: u32, now: Time) {
         let active = &mut self.active[slot];
         active.pages_left = count;
-        // The instant, until it is over.
+        // Holds the start until the look-ups end.
         active.breakdown[MAP] = now;
     }
 
-    /// One of them is over; the request, if that was the last. To everything else it has come to the flash later.
+    /// Ends a look-up of a request; the request, if that was the last. To everything else it has
+    /// come to the flash later.
     pub fn map_came(&mut self, slot: Slot, now: Time) -> Option<Request> {
         let active = &mut self.active[slot];
         active.pages_left -= 1;
@@ -388,19 +391,19 @@ impl Front {
         self.active[slot].pages_left = pages;
     }
 
-    /// It waits for one more read.
+    /// Adds an outstanding read.
     #[inline]
     pub fn expect_read(&mut self, slot: Slot) {
         self.active[slot].pages_left += 1;
     }
 
-    /// Whether it waits for no page.
+    /// True without outstanding pages.
     #[inline]
     pub fn expects_nothing(&self, slot: Slot) -> bool {
         self.active[slot].pages_left == 0
     }
 
-    /// One of the reads that it waits for is done: where its time went, which counts if it is the last.
+    /// Ends one of its outstanding reads: where its time went, which counts if it is the last.
     #[inline]
     pub fn read_done(&mut self, slot: Slot, spent: Spent) {
         let active = &mut self.active[slot];
@@ -409,7 +412,7 @@ impl Front {
         active.pages_left -= 1;
     }
 
-    /// The same of a request that reads; its answer is decided if that was the last of its reads, which is told.
+    /// `page_done` for a read; returns true if it was the last one, which completes the request.
     #[inline]
     pub fn last_read_done(&mut self, slot: Slot, spent: Spent) -> bool {
         let active = &mut self.active[slot];
@@ -420,7 +423,7 @@ impl Front {
         active.pages_left == 0
     }
 
-    /// The same of a read of which so much went to retries and to parity.
+    /// `read_done` for a read with retries and parity.
     pub fn aged_read_done(&mut self, slot: Slot, spent: Spent, longer: Longer) {
         self.read_done(slot, spent);
         let part = &mut self.active[slot].breakdown;
@@ -467,7 +470,7 @@ impl Front {
         self.leave(slot, clock);
     }
 
-    /// All of its queue that may be answered now are.
+    /// Delivers all completions of its queue that are in order.
     fn leave_in_order(&mut self, slot: Slot, clock: &mut Clock) {
         let queue = self.active[slot].request.queue;
         let mut is_new = Some(slot);
@@ -492,7 +495,7 @@ impl Front {
         }
     }
 
-    /// An answer of `bytes` goes to the link, or past it.
+    /// Sends a completion of `bytes` over the link, or past it.
     #[inline]
     fn go_out(&mut self, slot: Slot, bytes: u64, clock: &mut Clock) {
         if self.link.is_clear() {
@@ -502,7 +505,7 @@ impl Front {
         }
     }
 
-    /// Lets every flush go whose writes, and all before them, are durable.
+    /// Releases every flush whose writes and all before are durable.
     fn release_flushes(&mut self, clock: &mut Clock) {
         while let Some(slot) = self.epochs.next_flush() {
             if self.volatile {
@@ -513,13 +516,13 @@ impl Front {
         }
     }
 
-    /// Whether there is a flush to request from the back end.
+    /// True with a flush to request from the back end.
     #[inline]
     pub fn has_flushes(&self) -> bool {
         !self.flushes.is_empty()
     }
 
-    /// A flush to request from the back end, if there is one.
+    /// A flush to request from the back end, if any.
     pub fn next_flush(&mut self) -> Option<Slot> {
         self.flushes.pop()
     }
@@ -530,24 +533,24 @@ impl Front {
         let part = &mut active.breakdown;
         part[UNIT_WAIT] = clock.now - active.at_flash - part[FIRMWARE];
         active.done = clock.now;
-        // It is in nobody's way, whatever order answers have.
+        // It delays no other, in any order of completions.
         self.go_out(slot, 0, clock);
     }
 
-    /// All of a request is done, and what it waited for on its way into the buffer, for cleaning and for room.
+    /// Completes a request, with its waits for the buffer, for cleaning and for room.
     pub fn answer(&mut self, slot: Slot, status: Status, held: HeldFor, clock: &mut Clock) {
         self.account(slot, status, held, clock.now);
         self.leave_flash(slot, clock);
     }
 
-    /// The same where it is the only answer of an instant, which takes the link without turns if that is idle.
+    /// `answer` for the only completion of an instant, which takes an idle link directly.
     #[inline]
     pub fn answer_alone(&mut self, slot: Slot, status: Status, held: HeldFor, clock: &mut Clock) {
         self.account(slot, status, held, clock.now);
         self.leave_alone(slot, clock);
     }
 
-    /// The same of a read where data age, with what that came to.
+    /// `answer` for a read with ageing, with its outcome.
     pub fn answer_aged(&mut self, slot: Slot, clock: &mut Clock) {
         self.account(slot, self.active[slot].status, HeldFor::default(), clock.now);
         let part = &mut self.active[slot].breakdown;
@@ -612,13 +615,13 @@ impl Front {
         *self = Front { done, ..Front::new(config) };
     }
 
-    /// Until it is [released](Front::release), whatever is asked waits in the host.
+    /// Holds all submissions in the host until [released](Front::release).
     pub fn hold(&mut self) {
         self.holds = true;
         self.in_device = self.queue_depth;
     }
 
-    /// What waits in the host may enter the device.
+    /// Releases submissions held in the host.
     pub fn release(&mut self, clock: &mut Clock) {
         self.holds = false;
         self.in_device = 0;
@@ -642,7 +645,7 @@ impl Front {
         debug_assert_eq!(at - active.submitted, active.breakdown.total());
         let is_flush = active.request.op == Op::Flush;
         let Active { request, submitted, breakdown, status, .. } = *active;
-        // From the one place to the other: it is as large as several requests.
+        // Moved directly: it is as large as several requests.
         self.done.push(Completion { request, submitted, at, breakdown, status });
         self.active.release(slot);
         if is_flush {
@@ -665,7 +668,7 @@ impl Front {
     }
 }
 
-/// Where the time of a request went in the flash.
+/// Latency parts of a request in the flash.
 #[inline]
 fn note(part: &mut Breakdown, spent: Spent) {
     part[CLEANING_WAIT] = spent.cleaning;

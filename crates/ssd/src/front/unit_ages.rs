@@ -1,4 +1,4 @@
-//! Ages of reclaim units of the host, where they are limited.
+//! Ages of the host's open reclaim units, where limited.
 
 use engine::Time;
 
@@ -12,7 +12,8 @@ struct Age {
 }
 
 impl Age {
-    /// When its unit was opened, if so many have been: by the write before the one that finds another.
+    /// Opening time of its unit, given the number of openings: by the write before the one that
+    /// finds another.
     fn since(&self, openings: u64) -> Time {
         if openings == self.openings { self.since } else { self.last }
     }
@@ -30,8 +31,8 @@ impl UnitAges {
         UnitAges { limit, ages: memory::filled(Age::default(), handles as usize) }
     }
 
-    /// The host writes at `now` with a handle of which so many units have been opened: whether the last of them is open
-    /// for longer than it may be, if it is open.
+    /// Notes a host write at `now` with a handle, given its number of openings: whether the last of
+    /// them is open for longer than it may be, if it is open.
     pub fn is_over(&mut self, handle: u8, openings: u64, now: Time) -> bool {
         let Some(age) = self.ages.get_mut(usize::from(handle)) else { return false };
         *age = Age { since: age.since(openings), last: now, openings };

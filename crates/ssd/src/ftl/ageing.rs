@@ -1,5 +1,5 @@
-//! Wear to the end: how many erasures each block is rated for, which have expired, what is left of
-//! the spare, and when the drive ends.
+//! Wear to the end: ratings of blocks, their expiry, the remaining spare space, and the drive's
+//! end.
 //!
 //! A block expires when it is erased for the last time that it is rated for. It is then retired,
 //! unless its domain is so short of room that cleaning needs it once more. Retired blocks eat into
@@ -26,7 +26,7 @@ pub(crate) struct AgeingState {
 /// Effects of wear on a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct Ageing {
-    /// Erasures left in each domain, of all its blocks.
+    /// Remaining erasures of each domain.
     life: Vec<u64>,
     blocks_per_domain: u32,
     /// Blocks that each pool can still lose.
@@ -104,7 +104,7 @@ impl Ageing {
         *spare = spare.saturating_sub(1);
     }
 
-    /// A block that had life left was erased.
+    /// Counts an erasure of a block with remaining life.
     pub(crate) fn erased(&mut self, domain: Domain) {
         self.life[domain.at()] -= 1;
     }

@@ -1,4 +1,4 @@
-//! What cleaning without time will look up, fetched ahead: a little with each write of the host.
+//! Prefetching for untimed cleaning: a little with each write of the host.
 //!
 //! Where the pages of a victim lie is all over the map. Asked for at once, the lines of the cache that they are in
 //! take all places that a core has for lines under way, and the writes of the host wait behind them. Asked for a few at
@@ -8,14 +8,14 @@ use crate::ids::{Domain, Ppn};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Pages that are asked for with each write: the host writes at least a quarter of a block between two victims, but on
-/// a drive without spare space, where what is left is asked for at last.
+/// Pages prefetched per write: the host writes at least a quarter of a block between two victims,
+/// except without spare space, where the rest is prefetched at the end.
 const PER_WRITE: u64 = 4;
 
 /// Pages of victims whose places are being fetched. Nothing but speed depends on it.
 #[derive(Debug, Clone, Default)]
 pub struct Ahead {
-    /// Of each domain, the pages that are moved next, as far as they were foreseen.
+    /// Foreseen next pages to move, by domain.
     foreseen: Vec<Option<Range<u64>>>,
     /// Ranges that were not prefetched yet.
     left: VecDeque<Range<u64>>,
@@ -32,7 +32,7 @@ impl Ahead {
         self.foreseen[domain.at()].is_some()
     }
 
-    /// The pages from one on are moved next in a domain.
+    /// Announces the next pages to move in a domain.
     pub fn begin(&mut self, domain: Domain, first: Ppn, count: u32) {
         let pages = first.0..first.0 + u64::from(count);
         self.foreseen[domain.at()] = Some(pages.clone());
@@ -51,7 +51,7 @@ impl Ahead {
         Some(some)
     }
 
-    /// The pages of a domain from one on are moved now: how many of them have been asked for.
+    /// Starts moving pages of a domain: how many of them have been asked for.
     pub fn take(&mut self, domain: Domain, first: Ppn) -> usize {
         let Some(foreseen) = self.foreseen[domain.at()].take() else { return 0 };
         // Another victim may have been chosen, or another group may come first; what was foreseen is over then.
@@ -80,11 +80,11 @@ mod tests {
         ahead.begin(Domain(1), Ppn(640), 3);
         assert!(ahead.knows(Domain(0)));
         assert_eq!((ahead.some(), ahead.some()), (Some(64..68), Some(68..72)));
-        // Two pages are left, and what belongs to another domain stays.
+        // Two pages are left, and those of other domains stay.
         assert_eq!(ahead.take(Domain(0), Ppn(64)), 8);
         assert_eq!((ahead.knows(Domain(0)), ahead.some()), (false, Some(640..643)));
         assert_eq!((ahead.take(Domain(1), Ppn(640)), ahead.some()), (usize::MAX, None));
-        // All of one was asked for, and what belongs to another domain stays.
+        // All pages of one domain were prefetched, and those of other domains stay.
         ahead.begin(Domain(0), Ppn(0), 3);
         ahead.begin(Domain(1), Ppn(640), 3);
         assert_eq!((ahead.some(), ahead.take(Domain(0), Ppn(0))), (Some(0..3), usize::MAX));

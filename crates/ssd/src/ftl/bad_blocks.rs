@@ -1,8 +1,9 @@
 //! Bad blocks that are not worn: from the factory, grown, and where a program or an erasure failed.
 //!
-//! A superblock has a block of each plane of its dies. One that has a bad block in it takes a good one of the same plane
-//! from a superblock that is not used any more; where there is none, it is retired itself, and gives its other blocks
-//! to those that follow. So a drive loses as many superblocks as its worst plane has bad blocks.
+//! A superblock has a block of each plane of its dies. One that has a bad block in it takes a good
+//! one of the same plane from a superblock that is not used any more; without a replacement, the
+//! superblock is retired and donates its other blocks. So a drive loses as many superblocks as its
+//! worst plane has bad blocks.
 
 use crate::config::SsdConfig;
 use crate::device::Report;
@@ -12,12 +13,12 @@ use crate::shape::Geometry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Stream of the drive's randomness from which its bad blocks come.
+/// Random stream of bad blocks.
 const BAD_STREAM: u64 = 23;
-/// With which power of wear bad blocks grow: a guess.
+/// Exponent of wear in the rate of bad blocks: a guess.
 const GROWN_POWER: i32 = 3;
 
-/// What is saved of bad blocks.
+/// State of bad blocks for saving.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BadState {
     spares: Vec<u32>,
@@ -25,16 +26,16 @@ pub struct BadState {
     grown: u64,
 }
 
-/// What a drive's bad blocks came to.
+/// Counts of a drive's bad blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BadReport {
     /// Blocks of a plane that were bad from the factory.
     pub factory: u64,
-    /// Those that became bad since, worn ones not among them.
+    /// Blocks that became bad since, without worn-out ones.
     pub grown: u64,
     /// Superblocks that bad blocks took.
     pub superblocks: u64,
-    /// Of the counts since these began: programs that failed.
+    /// Failed programs since counts began: programs that failed.
     pub failed_programs: u64,
 }
 
@@ -54,7 +55,7 @@ impl BadReport {
 #[derive(Debug, Clone)]
 pub struct BadBlocks {
     seed: u64,
-    /// Planes of a superblock, groups of it, and how many domains there are.
+    /// Planes and groups of a superblock, and number of domains.
     planes: u32,
     groups: u32,
     program_fail: f64,
@@ -122,8 +123,8 @@ impl BadBlocks {
         planes
     }
 
-    /// Blocks of a superblock have become bad: whether others of their planes stand in for all of them. If not, the
-    /// superblock gives those that are good.
+    /// Blocks of a superblock have become bad: whether others of their planes stand in for all of
+    /// them. Otherwise the superblock donates its good blocks.
     pub fn replaces(&mut self, domain: Domain, planes: &[u32]) -> bool {
         self.grown += planes.len() as u64;
         let first = (domain.0 * self.planes) as usize;
@@ -145,7 +146,7 @@ impl BadBlocks {
         (self.spares, self.failed, self.grown) = (state.spares, state.failed, state.grown);
     }
 
-    /// How many programs of a superblock that is full have failed.
+    /// Number of failed programs in a full superblock.
     pub fn failures(&mut self, block: Block, erases: u32) -> u32 {
         if self.program_fail <= 0.0 {
             return 0;
@@ -164,18 +165,18 @@ impl BadBlocks {
         self.lost[domain.at()]
     }
 
-    /// What they came to; `retired` superblocks are not used any more.
+    /// Counts of bad blocks; `retired` superblocks are not used any more.
     pub fn report(&self, retired: u32, failed_programs: u64) -> BadReport {
         let (factory, grown) = (self.factory, self.grown);
         BadReport { factory, grown, superblocks: u64::from(retired), failed_programs }
     }
 
-    /// What is kept of them.
+    /// State for saving.
     pub fn keep(&self) -> BadState {
         BadState { spares: self.spares.clone(), failed: self.failed.clone(), grown: self.grown }
     }
 
-    /// Goes on with what was kept, if it is of such a drive.
+    /// Restores a saved state of an equal drive.
     pub fn resume(&mut self, state: BadState) {
         if state.spares.len() == self.spares.len() {
             self.restore(state);

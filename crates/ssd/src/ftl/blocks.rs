@@ -8,7 +8,7 @@ use crate::shape::Geometry;
 /// The opening of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opening {
-    /// Pages that the host had written before, as they are counted; later the number of the write.
+    /// Host pages written before its opening; later the number of the write.
     pub(crate) write: u64,
     pub(crate) block: Block,
 }
@@ -29,15 +29,15 @@ pub(super) struct Blocks {
     /// The closed blocks of each domain by valid pages, and by age.
     pub(super) index: VictimIndex,
     pub(super) order: AgeOrder,
-    /// Of each block, by how much the data moved into it is older than the block, summed over its
-    /// pages; empty when no rule asks for it.
+    /// For each block, by how much its moved data are older than the block, summed over pages;
+    /// empty when no rule asks for it.
     pub(super) moved_age: Vec<u64>,
-    /// Which were opened, where that is asked.
+    /// Opened blocks, if recorded.
     pub(super) openings: Option<Vec<Opening>>,
 }
 
 impl Blocks {
-    /// Begins to fetch what is known of a closed block, which will be cleaned.
+    /// Prefetches the state of a closed block to be cleaned.
     pub fn prefetch(&self, block: Block) {
         memory::prefetch(&self.valid, block.at());
         memory::prefetch(&self.state, block.at());
@@ -45,7 +45,7 @@ impl Blocks {
         self.order.prefetch(block.0);
     }
 
-    /// All free.
+    /// All blocks free.
     pub(super) fn new(geometry: &Geometry, keeps_moved_age: bool) -> Blocks {
         let blocks = geometry.blocks() as usize;
         let Geometry { domains, blocks_per_domain, data_pages, .. } = *geometry;
@@ -71,7 +71,7 @@ impl Blocks {
         self.order.push(domain, block.0);
     }
 
-    /// For which stream each block was opened, as it was kept.
+    /// Restores the stream of each block's opening.
     pub fn restore_streams(&mut self, streams: &[u8]) {
         self.stream.copy_from_slice(streams);
     }
@@ -101,7 +101,7 @@ impl LowMarks {
         LowMarks { low_domains: all.clone(), idle_domains: all, clean_pointer }
     }
 
-    /// The free blocks of a domain of a unit were so many, and are so many now.
+    /// Notes a change of the number of free blocks in a unit's domain.
     pub fn note(&mut self, unit: Unit, (before, now): (u32, u32), geometry: &Geometry) {
         let all = [
             (&mut self.low_domains, geometry.low_blocks),

@@ -1,5 +1,5 @@
-//! Which blocks' data are moved for their own sake, and what for. The controller remembers this without its flash: a
-//! power cut takes it.
+//! Blocks to refresh or reclaim, with the reason. The controller remembers this without its flash:
+//! a power cut takes it.
 
 use crate::config::SsdConfig;
 use crate::ids::Block;
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 /// Why the data of a block are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
-    /// A patrol found them too old.
+    /// Too old according to the patrol.
     Refresh,
-    /// Their block was read too often.
+    /// Read too often.
     Reclaim,
-    /// A program of their block failed.
+    /// A program of the block failed.
     Failed,
 }
 
 /// A relocation.
 #[derive(Debug, Clone)]
 pub struct Caring {
-    /// Blocks that are to be moved, and those that are.
+    /// Blocks to move, and blocks being moved.
     due: BTreeMap<u32, Care>,
     moving: BTreeMap<u32, Care>,
     /// Pages of each block that the host has read since its erasure, and after how many it is moved.
@@ -47,7 +47,7 @@ impl Caring {
     pub fn count_read(&mut self, block: Block) -> bool {
         let Some(reads) = self.reads.get_mut(block.at()) else { return false };
         *reads += 1;
-        // Again and again, as long as it is not moved: a block that is open cannot be.
+        // Repeatedly, until it is moved: a block that is open cannot be.
         *reads >= self.most_reads
             && (*reads - self.most_reads).is_multiple_of(1 + self.most_reads / 8)
     }
@@ -80,7 +80,7 @@ impl Caring {
         self.moving.remove(&block.0)
     }
 
-    /// All that the controller remembered is gone.
+    /// Drops the controller's memory.
     pub fn forget(&mut self) {
         self.due.clear();
         self.moving.clear();

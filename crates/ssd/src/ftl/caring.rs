@@ -1,5 +1,5 @@
-//! Blocks whose data are moved for their own sake: because they are old, because their block was read often, or because a
-//! program of it failed.
+//! Blocks moved to preserve their data: old blocks, blocks read often, and blocks with a failed
+//! program.
 
 use super::care::{Care, Caring};
 use super::{Ftl, Reason, Relocation};
@@ -11,13 +11,13 @@ impl Ftl {
         self.caring.as_deref_mut()
     }
 
-    /// True if data are moved for their own sake at all.
+    /// True if data are refreshed or reclaimed.
     #[inline]
     pub fn cares(&self) -> bool {
         self.caring.is_some()
     }
 
-    /// True if a block is full, and nothing happens to it.
+    /// True for a full, inactive block.
     pub fn is_closed(&self, block: Block) -> bool {
         self.blocks.state[block.at()] == BlockState::Closed
     }
@@ -53,7 +53,7 @@ impl Ftl {
         self.next_due(domain).is_some()
     }
 
-    /// True if there is room for that.
+    /// True with room for a refresh.
     pub fn may_refresh(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_none()
             && self.has_due(domain)
@@ -61,12 +61,12 @@ impl Ftl {
             && !self.has_ended()
     }
 
-    /// Begins to move the data of a block that is due.
+    /// Starts moving the data of a due block.
     pub fn begin_refresh(&mut self, domain: Domain) -> Option<Relocation> {
         loop {
             let (block, care) = self.next_due(domain)?;
             if !self.is_closed(block) {
-                // It is cleaned meanwhile, or was.
+                // The block was cleaned meanwhile.
                 self.caring_mut()?.set_due(block, None);
                 continue;
             }
@@ -104,7 +104,7 @@ impl Ftl {
         }
     }
 
-    /// Moves without time all that is due, as far as there is room.
+    /// Moves all due blocks untimed, as far as there is room.
     pub fn refresh_untimed(&mut self, flash: &mut Flash) {
         for domain in (0..self.geometry.domains).map(Domain) {
             while self.has_due(domain) && !self.has_ended() {

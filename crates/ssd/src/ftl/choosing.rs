@@ -44,7 +44,7 @@ impl Ftl {
         u64::from(blocks) * u64::from(self.geometry.data_pages)
     }
 
-    /// As `room`, for pages that cleaning moves, which do not go where only the host's do.
+    /// `room` for moved pages, which cannot use the host's open blocks.
     pub(crate) fn room_for_moves(&self, domain: Domain) -> u64 {
         if !self.streams.apart() {
             return self.room(domain);
@@ -72,8 +72,8 @@ impl Ftl {
         self.victim[domain.at()].is_some() || self.least_valid(domain) < self.geometry.data_pages
     }
 
-    /// The same where the host's pages and those that are moved have frontiers of their own: the host's
-    /// has room, or takes a block that the moves do not need.
+    /// `accepts` with separate frontiers for host pages and moved pages: the host's has room, or
+    /// takes a block that the moves do not need.
     fn accepts_apart(&self, domain: Domain, reserved: u32) -> bool {
         if self.left_on(domain, self.streams.host) > 0 {
             return true;
@@ -90,9 +90,9 @@ impl Ftl {
         domains.filter(|domain| self.accepts(*domain)).map(|domain| self.room(domain)).sum()
     }
 
-    /// How good a place a unit is for a write to a pool that spans several units, the least being the
-    /// best, apart from what waits for it: whether it has no room, not even by cleaning; then whether
-    /// it has none now; then the pages that hold no valid data, the more the better.
+    /// Rank of a unit for a write to a pool of several units, best lowest, without its queue:
+    /// whether it has no room, not even by cleaning; then whether it has none now; then the pages
+    /// that hold no valid data, the more the better.
     ///
     /// Room alone would be a trap: a unit that has just been cleaned has the most, and would go on
     /// taking writes and being cleaned while the others keep their superseded pages. Writes that go
@@ -105,7 +105,7 @@ impl Ftl {
         (hopeless, full, Reverse(self.reclaimable(unit).unwrap_or(0)))
     }
 
-    /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.
+    /// Reclaimable pages of a unit; `None` where pools lie in one unit.
     pub(crate) fn reclaimable(&self, unit: Unit) -> Option<u64> {
         self.placement.reclaimable.get(unit.at()).copied()
     }
@@ -115,7 +115,7 @@ impl Ftl {
         self.units_of(pool).any(|unit| self.room_for(pool, unit) > 0 || self.can_clean(unit))
     }
 
-    /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
+    /// Destination of a write to `lpn` on `unit`, or `None` if it must wait for cleaning.
     ///
     /// Among the domains that accept writes, those whose open block is younger than the block of
     /// the old copy come first: then a later copy mostly lies in a later block. Among them the one
@@ -162,15 +162,15 @@ impl Ftl {
         domains.filter(|it| self.room(*it) > 0).max_by_key(|it| (self.room(*it), Reverse(it.0)))
     }
 
-    /// As `roomiest`, among the domains on a unit.
+    /// `roomiest` among the domains of a unit.
     pub(crate) fn roomiest_on(&self, pool: PoolId, unit: Unit) -> Option<Domain> {
         let domains = self.geometry.pool_domains[pool.at()].iter().copied();
         let here = domains.filter(|it| self.geometry.unit_of(*it) == unit && self.room(*it) > 0);
         here.max_by_key(|it| (self.room(*it), Reverse(it.0)))
     }
 
-    /// Where a partial write of `lpn` goes that is merged with the old copy: to the same plane if
-    /// that accepts writes, which is the second thing returned.
+    /// Destination of a partial write of `lpn` that is merged with the old copy: to the same plane
+    /// if that accepts writes, which is the second thing returned.
     pub fn choose_domain_near(
         &mut self,
         pool: PoolId,

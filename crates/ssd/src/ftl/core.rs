@@ -1,4 +1,4 @@
-//! The state of the FTL, and its initial values.
+//! State of the FTL, and its initial values.
 
 use super::ageing::Ageing;
 use super::ahead::Ahead;
@@ -31,11 +31,11 @@ use std::ops::ControlFlow;
 const FILL_STREAM: u64 = 7;
 const CLEANING_STREAM: u64 = 9;
 
-/// A drive that holds more data than this share of it at the start has its tables filled at once.
+/// Initial fill above which tables are allocated at once.
 const MOST: f64 = 0.9;
 
-/// The FTL of one drive. Its fields are the parts that a write needs one after the other; what belongs together
-/// is a struct already.
+/// The FTL of one drive. Its fields are the parts that a write needs one after the other; what
+/// belongs together is a struct already.
 #[derive(Debug, Clone)]
 pub struct Ftl {
     pub(super) geometry: Geometry,
@@ -43,7 +43,7 @@ pub struct Ftl {
     /// The policy from outside the table that is asked, if the configuration names one.
     pub(super) supplied: Option<Custom>,
     pub(super) random: Xoshiro256,
-    /// The generator as it was at first.
+    /// The initial generator.
     undrawn: Xoshiro256,
     pub(super) map: PageMap,
     /// Number of unmapped logical pages: while it is 0, no page is checked.
@@ -59,25 +59,25 @@ pub struct Ftl {
     pub(super) ageing: Ageing,
     /// Log blocks, of a drive that maps in blocks.
     pub(super) logs: Option<Box<Logs>>,
-    /// The write buffer of untimed writes, if there is one.
+    /// Write buffer of untimed writes, if any.
     pub(super) window: Option<Window>,
     pub(super) ahead: Ahead,
-    /// The SLC cache, if there is one.
+    /// SLC cache, if any.
     pub(super) slc: Option<Box<Slc>>,
     /// Blocks that are bad and not worn, if some may be.
     pub bad: Option<Box<BadBlocks>>,
-    /// Data that are moved for their own sake, if some are.
+    /// Refresh and reclaim, if enabled.
     pub caring: Option<Box<Caring>>,
-    /// The map cache, if there is one.
+    /// Map cache, if any.
     pub cached_map: Option<Box<MapCache>>,
-    /// Copies are counted one by one: by their handles, or in the map cache.
+    /// True if copies are counted singly: by their handles, or in the map cache.
     pub notes_copies: bool,
-    /// What the host writes has consequences behind a write buffer beyond its page: there is an SLC cache, or there are
-    /// snapshots.
+    /// True if host writes behind a write buffer affect more than their page: there is an SLC
+    /// cache, or there are snapshots.
     pub notes_writes: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
-    /// Copy-on-write snapshots, if some are kept.
+    /// Copy-on-write snapshots, if enabled.
     pub snapshots: Option<Box<Snapshots>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
@@ -143,13 +143,13 @@ impl Ftl {
         ControlFlow::Continue((ftl, flash))
     }
 
-    /// Its placement handles, where there are some.
+    /// Placement handles, if any.
     #[inline]
     pub fn fdp_mut(&mut self) -> Option<&mut Fdp> {
         self.fdp.as_deref_mut()
     }
 
-    /// Its log blocks, where there are some.
+    /// Log blocks of a drive with them.
     pub fn logs_mut(&mut self) -> &mut Logs {
         self.logs.as_mut().expect("it has log blocks")
     }
@@ -170,7 +170,7 @@ impl Ftl {
         &self.geometry
     }
 
-    /// Where a logical page is, if it was ever written and not trimmed since.
+    /// Position of a logical page, unless unwritten or trimmed.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.get(lpn).ppn()
@@ -197,7 +197,7 @@ impl Ftl {
         Some(old)
     }
 
-    /// The map, to be kept.
+    /// The map for saving.
     pub(crate) fn clone_map(&self) -> PageMap {
         self.map.clone()
     }
@@ -207,7 +207,7 @@ impl Ftl {
         self.count_mapped(self.map.mapped().count() as u64);
     }
 
-    /// As `new`, with the number of mapped pages.
+    /// Sets the number of mapped pages.
     pub fn count_mapped(&mut self, mapped: u64) {
         self.unmapped = self.geometry.exported_pages() - mapped;
     }

@@ -12,7 +12,7 @@ const MOST_POINTS: usize = 1024;
 pub struct CurvePoint {
     /// Bytes that the host wrote.
     pub host: u64,
-    /// Bytes that were programmed of them, and to move them.
+    /// Bytes programmed for the host, and for moves.
     pub media: u64,
 }
 
@@ -26,7 +26,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Of a drive of that many bytes.
+    /// A curve of a drive with that capacity.
     pub fn new(capacity: u64) -> Curve {
         let step = (capacity / POINTS_EACH).max(1);
         Curve { capacity, step, next: step, points: Vec::new() }
@@ -38,7 +38,7 @@ impl Curve {
         asked >= self.next
     }
 
-    /// Notes a point at what was asked.
+    /// Adds a point at a number of host bytes.
     pub fn note(&mut self, asked: u64, point: CurvePoint) {
         self.points.push(point);
         if self.points.len() == MOST_POINTS {
@@ -79,7 +79,7 @@ mod tests {
     fn a_long_run_has_fewer_points_and_the_same_sums() {
         let mut curve = Curve::new(10_000);
         let mut asked = 0;
-        // Alternately nothing is moved, and as much as is written.
+        // Alternately no moves, and as many as writes.
         let mut media = 0;
         for number in 0..5000_u64 {
             asked += 1000;

@@ -17,7 +17,7 @@ impl Ftl {
         if first {
             self.lose_spare(domain);
         }
-        // In time groups are filled with nothing beside what is moved.
+        // Timed groups are padded besides the moves.
         let needed = self.geometry.data_pages + self.geometry.kept_for_padding;
         if self.room_for_moves(domain) < u64::from(needed) {
             self.release(domain, block, flash.erases()[block.at()]);
@@ -43,7 +43,7 @@ impl Ftl {
         self.ageing.leave_out(self.geometry.domain_pool[domain.at()]);
     }
 
-    /// A pool can lose one block less; the drive ends when it could lose none.
+    /// Reduces the spare blocks of a pool by one; the drive ends when it could lose none.
     fn lose_spare(&mut self, domain: Domain) {
         let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.first_expiry.get_or_insert(written);
@@ -78,7 +78,7 @@ impl Ftl {
         self.reserve = Reserve::Everything;
     }
 
-    /// The drive takes no more writes, whatever room it has.
+    /// Makes the drive read-only, whatever room it has.
     pub fn give_up(&mut self) {
         self.end_without_room();
     }
@@ -97,18 +97,18 @@ impl Ftl {
         self.reserve == Reserve::Everything
     }
 
-    /// True if some pool has lost half of the blocks that it can lose, or the drive has reached end of life.
+    /// True if some pool has lost half of its spare blocks, or at end of life.
     pub fn is_worn(&self) -> bool {
         let losable = self.geometry.losable_blocks();
         self.has_ended() || self.ageing.spare.iter().any(|spare| *spare <= losable / 2)
     }
 
-    /// Effects of wear so far.
+    /// Wear so far.
     pub(crate) fn ageing(&self) -> &Ageing {
         &self.ageing
     }
 
-    /// From now on blocks wear by a load of its own.
+    /// Starts the measurement of the load's wear.
     pub(crate) fn begin_load(&mut self, flash: &Flash) {
         self.ageing.erases_before_load = flash.erases().to_vec();
         self.forget_map();

@@ -12,11 +12,11 @@ use engine::{Handle, SECTOR_BYTES, Status};
 #[derive(Debug, Clone, Copy)]
 struct HostPage {
     lpn: Lpn,
-    /// Flash pages of it that have new data, whole or in part.
+    /// Flash pages with new data, whole or in part.
     pages: u32,
     /// Bytes of new data.
     bytes: u64,
-    /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
+    /// True for a merge in the registers of a synchronous gang: best in the plane of the old copy.
     near: bool,
     handle: Handle,
 }
@@ -127,7 +127,7 @@ impl Ftl {
         true
     }
 
-    /// Where a write goes, once cleaning has made room; `None` when the drive has reached end of life.
+    /// Destination of a write after cleaning; `None` when the drive has reached end of life.
     fn domain_untimed(
         &mut self,
         flash: &mut Flash,
@@ -136,7 +136,7 @@ impl Ftl {
     ) -> Option<Domain> {
         loop {
             let unit = if let Some(filling) = self.filling_for(page.lpn) {
-                // A group is filled before another one begins.
+                // A group is filled before another begins.
                 self.geometry.unit_of(filling)
             } else if self.placement.pools_span_units {
                 let best = self.units_of(pool).min_by_key(|unit| self.standing(pool, *unit));
@@ -153,7 +153,7 @@ impl Ftl {
             if domain.is_some() || self.has_ended() {
                 return domain;
             }
-            // Blocks of the unit expired as they were erased: another one has room.
+            // Blocks of the unit expired with their erasures: another one has room.
             assert!(
                 self.logs.is_some() || self.some_unit_can_go_on(pool),
                 "a pool has room, or a victim that makes some"
@@ -183,7 +183,7 @@ impl Ftl {
         }
     }
 
-    /// Empties a block, and erases it, in no time.
+    /// Empties and erases a block untimed.
     pub fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
         if job.merges() {
             while let Step::Move(programming) = self.next_step(flash, &mut job) {
@@ -200,8 +200,8 @@ impl Ftl {
         self.complete_erase(flash, filling);
     }
 
-    /// Moves what is valid in a number of pages of a victim from one on. Where data age, copies of what cannot be read
-    /// are marked.
+    /// Moves the valid ones of consecutive pages of a victim. Where data age, copies of what cannot
+    /// be read are marked.
     pub(super) fn move_pages(
         &mut self,
         flash: &mut Flash,
@@ -229,7 +229,7 @@ impl Ftl {
     ) {
         let mut pages = [0; BATCH as usize];
         let end = first + count;
-        // Only frontiers that take what is moved as it comes.
+        // Frontiers for moved pages in order.
         let into = if !self.blocks.moved_age.is_empty() {
             None
         } else if self.streams.apart() {

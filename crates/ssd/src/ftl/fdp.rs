@@ -1,4 +1,4 @@
-//! Placement handles on the drive: which stream a page of the host or a copy goes to, and what is counted.
+//! Placement handles on the drive: streams of host pages and copies, and their counts.
 //!
 //! With one handle there is nothing to tell apart: the drive places as one without FDP, and what it counts is the
 //! handle's.
@@ -13,7 +13,7 @@ use engine::{Handle, Lba, Op, Request, SECTOR_BYTES};
 use std::ops::Range;
 
 impl Ftl {
-    /// Its handles, if it has FDP.
+    /// Placement handles of an FDP drive.
     pub fn fdp(&self) -> Option<&Fdp> {
         self.fdp.as_deref()
     }
@@ -24,19 +24,19 @@ impl Ftl {
         self.streams.told == Told::Handles
     }
 
-    /// A write with the handle that it has here.
+    /// A write with its effective handle.
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
         if self.has_handles() { self.placed_by_handle(request) } else { request }
     }
 
-    /// True if it has handles.
+    /// True with placement handles.
     #[inline]
     pub fn has_handles(&self) -> bool {
         self.fdp.is_some()
     }
 
-    /// As `with`, where there are some.
+    /// `with` for a drive with handles.
     #[inline(never)]
     pub fn placed_by_handle(&mut self, request: Request) -> Request {
         let request = self.in_a_group(request);
@@ -48,7 +48,7 @@ impl Ftl {
         request
     }
 
-    /// A point of the curve of write amplification: what is written so far.
+    /// A point of the curve of write amplification: bytes written so far.
     #[cold]
     fn note_point(&mut self) {
         let (host, media) = (self.counters.host_bytes, self.media_bytes());
@@ -57,15 +57,15 @@ impl Ftl {
         }
     }
 
-    /// Bytes programmed with data of the host, and to move them.
+    /// Bytes programmed for the host, and for moves.
     pub fn media_bytes(&self) -> u64 {
         let counters = &self.counters;
         let pages = counters.host_programs + counters.moves + counters.migrations;
         pages * u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES
     }
 
-    /// How many units of a handle are open, and the pages that can be written there before it needs another: a whole
-    /// unit where none is open. Of several domains the one with most.
+    /// Number of open units of a handle, and pages writable before the next one: a whole unit where
+    /// none is open. Of several domains the one with most.
     pub fn open_units(&self, handle: u32) -> (u64, u32) {
         let (stream, domains) = self.units_of_handle(handle);
         let all = || domains.clone().map(|domain| self.left_on(Domain(domain), stream));
@@ -74,8 +74,8 @@ impl Ftl {
         (open, most.unwrap_or(self.geometry.data_pages))
     }
 
-    /// The open units of a handle are to be given up, because the host says so or (`late`) the drive itself: the domains
-    /// in which one is not full. It is told as an event of each.
+    /// The open units of a handle are to be given up, because the host says so or (`late`) the
+    /// drive itself: the domains in which one is not full. Each is reported as an event.
     pub fn give_up_units(&mut self, handle: u32, late: bool) -> Vec<(Domain, Stream)> {
         let (stream, domains) = self.units_of_handle(handle);
         let open = domains.map(Domain).filter(|it| self.left_on(*it, stream) > 0);
@@ -92,14 +92,14 @@ impl Ftl {
         open
     }
 
-    /// Without time: what is left of a unit is written with nothing.
+    /// Without time: pads the rest of a unit.
     pub fn fill_up_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
         while self.left_on(domain, stream) > 0 {
             self.pad_one_untimed(flash, domain, stream);
         }
     }
 
-    /// The stream of a handle, and the domains that have it.
+    /// Stream of a handle, and its domains.
     fn units_of_handle(&self, handle: u32) -> (Stream, Range<u32>) {
         let Some(fdp) = self.fdp.as_deref().filter(|_| self.has_groups()) else {
             return (Stream(handle), 0..self.geometry.domains);
@@ -130,7 +130,7 @@ impl Ftl {
         self.placed(Request::new(0, Op::Write, first, sectors)).handle
     }
 
-    /// Where there are several, the handles.
+    /// The handles, if there are several.
     #[inline]
     fn told_handles(&mut self) -> Option<&mut Fdp> {
         if self.streams.told == Told::Handles { self.fdp_mut() } else { None }
@@ -147,14 +147,14 @@ impl Ftl {
         }
     }
 
-    /// True if the page in the buffer is of the handle that writes now, so that it may take its place.
+    /// True if the buffered page has the writing handle, and may be replaced.
     #[inline]
     pub fn is_of_same_handle(&self, lpn: Lpn) -> bool {
         let Some(fdp) = self.fdp.as_deref().filter(|_| self.tells_handles()) else { return true };
         u32::from(fdp.writer(lpn)) == fdp.first_of(self.streams.group) + self.streams.host.0
     }
 
-    /// The host writes a page, which gets its place.
+    /// Places a host page.
     #[inline]
     pub fn tag(&mut self, lpn: Lpn) {
         let is_mapped = self.is_mapped(lpn);
@@ -183,7 +183,7 @@ impl Ftl {
         }
     }
 
-    /// Counts a page that was moved, by the handle that wrote it; and its entry in the map changes.
+    /// Counts a moved page by the handle that wrote it; and its entry in the map changes.
     #[inline]
     pub fn count_copy(&mut self, lpn: Lpn) {
         if self.notes_copies && lpn != Lpn::PADDING {
@@ -219,7 +219,7 @@ impl Ftl {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_from(stream))
     }
 
-    /// As `stream_of_copy`, by the handle that wrote the page.
+    /// `stream_of_copy` by the handle that wrote the page.
     pub fn stream_of_copy_by_handle(&self, lpn: Lpn) -> Stream {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_of(lpn))
     }
@@ -238,7 +238,7 @@ impl Ftl {
         destinations.map(|stream| self.left_on(domain, stream)).min().unwrap_or(0)
     }
 
-    /// Handles beside the one that writes: blocks of them are open too.
+    /// Number of handles besides the writing one: blocks of them are open too.
     pub fn other_handles(&self) -> u32 {
         let handles = self.fdp.as_ref().filter(|_| self.tells_handles()).map(|fdp| fdp.of_group());
         handles.map_or(0, |handles| handles - 1)
@@ -254,7 +254,7 @@ impl Ftl {
         self.tells_handles()
     }
 
-    /// True if a stream is one of copies.
+    /// True for a stream of copies.
     pub fn is_of_copies(&self, stream: Stream) -> bool {
         match &self.fdp {
             Some(fdp) if self.tells_handles() => stream.0 >= fdp.of_group(),
@@ -271,7 +271,7 @@ impl Ftl {
         }
     }
 
-    /// Handles to be kept: of each page, and the stream of each block.
+    /// State of the handles for saving: of each page, and the stream of each block.
     pub fn keep_handles(&self) -> (Vec<u8>, Vec<u8>) {
         if !self.tells_handles() {
             return (Vec::new(), Vec::new());
@@ -290,7 +290,7 @@ impl Ftl {
         }
     }
 
-    /// Takes up what was kept.
+    /// Restores the saved state.
     pub fn restore_handles(&mut self, writer: Vec<u8>, streams: &[u8]) {
         if let Some(fdp) = self.fdp_mut()
             && !writer.is_empty()

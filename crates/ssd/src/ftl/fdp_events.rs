@@ -1,10 +1,11 @@
 //! The events of placement handles: what the host did, and what the drive did of its own accord.
 //!
-//! Their numbers are those of the log page of FDP events. The last of each origin are kept, all are counted.
+//! Event numbers are those of the FDP event log page. The last of each origin are kept, all are
+//! counted.
 
 use std::collections::VecDeque;
 
-/// Events of an origin that are kept: those that a log page has room for.
+/// Stored events by origin: the capacity of a log page.
 const KEPT_EVENTS: usize = 63;
 
 /// An event.
@@ -12,7 +13,7 @@ const KEPT_EVENTS: usize = 63;
 pub enum EventKind {
     /// A handle was given its next reclaim unit before its unit was full.
     UnitNotFull,
-    /// The unit of a handle was open for longer than it may be.
+    /// The unit of a handle exceeded its open time.
     TimeLimit,
     /// A reset, which is here a power cut, has closed a unit that was not full.
     ResetChanged,
@@ -25,7 +26,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Every kind, in the order of their numbers.
+    /// All kinds in order of number.
     pub const ALL: [EventKind; 6] = [
         EventKind::UnitNotFull,
         EventKind::TimeLimit,
@@ -35,7 +36,7 @@ impl EventKind {
         EventKind::HandleModified,
     ];
 
-    /// Its number in a log page.
+    /// Number in a log page.
     pub fn code(self) -> u8 {
         match self {
             EventKind::UnitNotFull => 0,
@@ -59,7 +60,7 @@ impl EventKind {
         }
     }
 
-    /// True if it is the host's doing.
+    /// True for host events.
     pub fn is_hosts(self) -> bool {
         self.code() < 0x80
     }
@@ -70,15 +71,15 @@ impl EventKind {
 pub struct FdpEvent {
     /// Kind.
     pub kind: EventKind,
-    /// The handle that it is about, if it is about one.
+    /// Handle concerned, if any.
     pub handle: Option<u8>,
     /// The handle that a write named.
     pub named: Option<u8>,
-    /// The first sector concerned, if that is known.
+    /// First sector concerned, if known.
     pub sector: Option<u64>,
     /// Number of sectors.
     pub sectors: u32,
-    /// Bytes that the host had asked to write before it, since counts began: the drive's account has no clock.
+    /// Host bytes submitted before, since counts began: the drive's account has no clock.
     pub after_bytes: u64,
 }
 
@@ -106,7 +107,7 @@ impl Events {
         self.counts
     }
 
-    /// Kept events of one origin, the oldest first.
+    /// Stored events of one origin, oldest first.
     pub fn kept(&self, of_host: bool) -> Vec<FdpEvent> {
         if of_host { &self.hosts } else { &self.own }.iter().copied().collect()
     }

@@ -25,7 +25,8 @@ impl Ftl {
         asking: &mut Asking<'_>,
     ) -> ControlFlow<()> {
         let pages = (self.geometry.pages_per_pool as f64 * config.fill.share()) as u64;
-        // In order nothing is listed: the list of a large drive would be half of what the drive needs.
+        // The sequential order needs no list: the list of a large drive would be half of what the
+        // drive needs.
         let shuffled = match config.fill_order {
             FillOrder::Sequential => None,
             FillOrder::Random => Some(shuffled(pages, self.geometry.wide, random, asking)?),
@@ -65,7 +66,7 @@ impl Ftl {
             }
         }
         if self.logs.is_some() || self.tells_handles() {
-            // A block is opened by who writes to it.
+            // Writers open their block.
             return ControlFlow::Continue(());
         }
         for domain in domains {
@@ -78,7 +79,8 @@ impl Ftl {
         ControlFlow::Continue(())
     }
 
-    /// The frontier of what a drive holds at first: with log blocks that of merges, for these are no logs.
+    /// The frontier of what a drive holds at first: with log blocks the merge frontier, because
+    /// initial data are no logs.
     fn fill_frontier(&self, domain: Domain) -> FrontierId {
         if self.logs.is_some() {
             return self.merge_frontier(domain);
@@ -86,8 +88,8 @@ impl Ftl {
         FrontierId(self.streams.of_domain(domain).start as u32)
     }
 
-    /// Programs logical pages that lie nowhere on a frontier, whose block has room for them: what
-    /// programming each of them comes to.
+    /// Programs unmapped logical pages on a frontier with room in its block: returns the operation
+    /// of each.
     fn fill_run(&mut self, flash: &mut Flash, frontier: FrontierId, domain: Domain, lpns: &[u64]) {
         let mut rest = lpns;
         while let Some((first, others)) = rest.split_first() {
@@ -121,7 +123,7 @@ impl Ftl {
     }
 }
 
-/// The numbers below that of the pages in random order.
+/// Page numbers in random order.
 fn shuffled(
     pages: u64,
     wide: bool,

@@ -13,10 +13,10 @@ use std::ops::Range;
 pub struct FreeBlocks {
     blocks_per_domain: u32,
     count: Vec<u32>,
-    /// Blocks of each domain that were never erased and are free in the order of their numbers, before all
-    /// others: the lists of `order` need not name what is most of a new drive.
+    /// Blocks of each domain that were never erased and are free in the order of their numbers,
+    /// before all others: the lists of `order` need not contain most blocks of a new drive.
     fresh: Vec<Range<u32>>,
-    /// Of the only domain: free blocks that are of the SLC cache, and count for nobody else.
+    /// For the only domain: free blocks reserved for the SLC cache.
     aside: u32,
     order: Order,
 }
@@ -54,7 +54,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Copies the free blocks of some domains from those of an identical drive.
+    /// Copies the free blocks of some domains from an equal drive.
     pub fn take_part(&mut self, other: &FreeBlocks, domains: Range<usize>) {
         self.count[domains.clone()].copy_from_slice(&other.count[domains.clone()]);
         self.fresh[domains.clone()].clone_from_slice(&other.fresh[domains.clone()]);
@@ -82,7 +82,7 @@ impl FreeBlocks {
         self.count[domain.at()]
     }
 
-    /// Adds an erased block that has been erased so often.
+    /// Adds an erased block with its erase count.
     pub fn insert(&mut self, domain: Domain, block: Block, erases: u32) {
         self.count[domain.at()] += 1;
         let relative = block.0 - domain.0 * self.blocks_per_domain;
@@ -115,13 +115,13 @@ impl FreeBlocks {
         self.aside
     }
 
-    /// Of the free blocks of the only domain one more is set aside.
+    /// Reserves one more free block of the only domain.
     pub fn set_aside(&mut self) {
         self.count[0] -= 1;
         self.aside += 1;
     }
 
-    /// Nothing is set aside any more.
+    /// Cancels all reservations.
     pub fn forget_aside(&mut self) {
         self.count[0] += std::mem::take(&mut self.aside);
     }
@@ -159,7 +159,7 @@ impl FreeBlocks {
         Block(domain.0 * self.blocks_per_domain + relative)
     }
 
-    /// The order in which free blocks are taken.
+    /// Order of taking free blocks.
     pub fn order(&self) -> FreeOrder {
         match &self.order {
             Order::Rotating { .. } => FreeOrder::Rotating,

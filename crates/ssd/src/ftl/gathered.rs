@@ -1,8 +1,8 @@
 //! Fast-forward through a write buffer: the run of writes within a group, between two groups of a victim.
 //!
-//! As in [`plain`](super::plain): what takes the next page of the group that fills, or replaces a page of the buffer,
-//! is done here; where a group or a block begins or ends, or cleaning is due, it is left to
-//! [`untimed`](super::untimed).
+//! As in [`plain`](super::plain): what takes the next page of the group that fills, or replaces a
+//! page of the buffer, is done here; at the borders of groups and blocks, and where cleaning is
+//! due, [`untimed`](super::untimed) takes over.
 
 use super::Ftl;
 use super::fast_forward::BATCH;
@@ -25,8 +25,8 @@ impl Ftl {
         self.window.is_some() && alone && !self.placement.pools_span_units && self.is_all_hosts()
     }
 
-    /// Host writes that the group which fills takes before the next thing happens: it is full, cleaning is due. Its
-    /// domain is returned too.
+    /// Host writes that the group which fills takes before the next thing happens: the group fills
+    /// up, or cleaning is due. Its domain is returned too.
     fn writes_before_change(&self) -> Option<(Domain, u32)> {
         let window = self.window.as_ref()?;
         let block = window.filling[Stream::FIRST.0 as usize];
@@ -41,13 +41,13 @@ impl Ftl {
         };
         let Frontier { block: open, next } =
             self.streams.frontier[self.streams.of(domain, Stream::FIRST).at()];
-        // The last page of the group ends it.
+        // The group's last page ends it.
         let left = window.end_of(next / window.shape.units).saturating_sub(next + 1);
         let count = u64::from(left).min(until_due) as u32;
         (open == Some(Block(block)) && count > 0).then_some((domain, count))
     }
 
-    /// Writes pages as long as they gather in the group that fills, and nothing follows from that; what they came to.
+    /// Writes pages as long as they only fill the current group; what they came to.
     pub fn write_gathering(&mut self, flash: &mut Flash, pages: &[u64]) -> Gathered {
         let mut done = Gathered::default();
         let Some((domain, most)) = self.writes_before_change() else { return done };
@@ -56,7 +56,7 @@ impl Ftl {
             return done;
         };
         let base = self.geometry.ppn(block, next);
-        // Fields of the block change once, for all of them.
+        // The block's fields change once for all of them.
         let (mut run, mut count) = ([0; BATCH as usize], 0);
         let most = run.len().min(most as usize);
         for (at, page) in pages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Where superblocks go bad: when they are erased, and when they are full.
+//! Bad blocks of superblocks: when they are erased, and when they are full.
 
 use super::bad_blocks::{BadBlocks, BadReport, BadState};
 use super::{Care, Ftl};
@@ -49,7 +49,7 @@ impl Ftl {
         self.bad.as_deref().map(BadBlocks::keep)
     }
 
-    /// Goes on with what was kept.
+    /// Restores the saved state.
     pub fn restore_bad(&mut self, state: Option<BadState>) {
         if let Some((bad, state)) = self.bad_mut().zip(state) {
             bad.resume(state);

@@ -4,8 +4,9 @@
 //! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
 //! wrote a page is kept by logical page, as a controller keeps it beside the data.
 //!
-//! With several reclaim groups a *placement* is what a write names, group x handles + handle: accounts and writers are by
-//! placement, streams by handle, because a block is of one group. What is called a handle outside is a placement.
+//! With several reclaim groups a *placement* is what a write names, group x handles + handle:
+//! accounts and writers are by placement, streams by handle, because a block is of one group. A
+//! placement is called a handle elsewhere.
 
 use super::dlwa_curve::{Curve, CurvePoint};
 use super::fdp_events::{EventKind, Events, FdpEvent};
@@ -14,36 +15,36 @@ use crate::ids::{Lpn, PoolId, Stream};
 use crate::shape::Geometry;
 use engine::{Handle, Op, Request, SECTOR_BYTES};
 
-/// Who wrote what the drive held at first: no host, so that it is nobody's loss when it is superseded. To everything
-/// else it is of handle 0.
+/// Writer of the initial data: no host, so that superseding them counts against no handle. To
+/// everything else it is of handle 0.
 const NOBODY: u8 = u8::MAX;
 
 /// Counts of one handle, in logical pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleAccount {
-    /// Bytes that the host wrote with it.
+    /// Bytes written by the host with it.
     pub host_bytes: u64,
     /// Programmed for the host.
     pub programs: u64,
-    /// Moved, of what was written with it.
+    /// Moved pages written with it.
     pub moved: u64,
-    /// Moved because a unit of it was cleaned.
+    /// Pages moved by the cleaning of its units.
     pub moved_because: u64,
-    /// Superseded or trimmed, of what was written with it.
+    /// Superseded or trimmed pages written with it.
     pub invalidated: u64,
-    /// Of these, superseded by a write with another handle.
+    /// Those superseded by another handle.
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,
-    /// Units that were open for it when counts began.
+    /// Units open at the start of counting.
     pub open_before: u64,
-    /// Units that were given up before they were full.
+    /// Units given up before they were full.
     pub partly: u64,
     /// Bytes that were refused because the reclaim group was full.
     pub refused_bytes: u64,
 }
 
-/// Handles, and their accounts. With one handle only events are counted here.
+/// Handles with their accounts. With one handle only events are counted here.
 #[derive(Debug, Clone)]
 pub struct Fdp {
     handles: u32,
@@ -53,15 +54,15 @@ pub struct Fdp {
     sectors: u64,
     /// The handle that wrote each logical page; empty with one handle.
     writer: Vec<u8>,
-    /// By handle; with one of units alone, for the rest is that of the drive.
+    /// Accounts by handle; a single handle has counts of units only, the rest equals the drive's.
     accounts: Vec<HandleAccount>,
     /// Pages moved out of units that copies of all handles share.
     moved_from_shared: u64,
-    /// Bytes that the host has asked to write.
+    /// Bytes submitted by the host.
     asked: u64,
     events: Events,
     curve: Curve,
-    /// By handle: units that were ever opened for it.
+    /// Number of openings by handle: units that were ever opened for it.
     openings: Vec<u64>,
 }
 
@@ -99,7 +100,7 @@ impl Fdp {
         &self.events
     }
 
-    /// A reset has closed so many open units of a handle.
+    /// Counts units of a handle closed by a reset.
     pub fn closed_by_reset(&mut self, handle: u32, units: u64) {
         self.accounts[handle as usize].partly += units;
         self.note_about(EventKind::ResetChanged, handle);
@@ -117,23 +118,23 @@ impl Fdp {
         &self.curve
     }
 
-    /// True if a point of the series must be taken.
+    /// True if the series needs a point.
     #[inline]
     pub fn is_point_due(&self) -> bool {
         self.curve.is_due(self.asked)
     }
 
-    /// A point of it.
+    /// Adds a point to the series.
     pub fn note_point(&mut self, point: CurvePoint) {
         self.curve.note(self.asked, point);
     }
 
-    /// By handle; with one of units alone.
+    /// Accounts by handle; with one of units alone.
     pub fn accounts(&self) -> &[HandleAccount] {
         &self.accounts
     }
 
-    /// True if there are several, which have accounts of their own.
+    /// True for several handles with separate accounts.
     fn tells(&self) -> bool {
         self.count() > 1
     }
@@ -173,14 +174,14 @@ impl Fdp {
         (writer != NOBODY).then(|| self.place_of(writer.into()).1)
     }
 
-    /// A page lies in another reclaim group than the last write of it named, because a power cut took that: it is of the
-    /// same handle there.
+    /// Notes a page outside its last write's reclaim group, after a power cut: it is of the same
+    /// handle there.
     pub fn stays_in(&mut self, lpn: Lpn, group: PoolId) {
         let (stream, _) = self.place_of(self.writer(lpn).into());
         self.writer[lpn.at()] = (self.first_of(group) + stream.0) as u8;
     }
 
-    /// True if a write names no placement, and no rule does for it.
+    /// True if a write names no placement, nor does a rule.
     pub fn is_free(&self, request: &Request) -> bool {
         request.handle.number().is_none() && self.rule == PlaceRule::None
     }
@@ -210,7 +211,7 @@ impl Fdp {
         self.destination(self.owner(stream).unwrap_or(0) as u32)
     }
 
-    /// As `destination`, for a page by the handle that wrote it.
+    /// `destination` for a page by the handle that wrote it.
     pub fn destination_of(&self, lpn: Lpn) -> Stream {
         self.destination(self.place_of(self.owner_of(lpn) as u32).0.0)
     }
@@ -234,7 +235,7 @@ impl Fdp {
         self.writer[lpn.at()]
     }
 
-    /// The handle of each page, to be kept.
+    /// Handle of each page for saving.
     pub fn writers(&self) -> &[u8] {
         &self.writer
     }
@@ -244,8 +245,8 @@ impl Fdp {
         self.writer = writer;
     }
 
-    /// A write with the handle that it has here: what it names, or what the rule says; handle 0 where there is no
-    /// such handle, which is an event.
+    /// A write with its effective handle: what it names, or what the rule says; handle 0 where
+    /// there is no such handle, which is an event.
     #[inline]
     pub fn place(&mut self, request: Request) -> Request {
         if request.op != Op::Write {
@@ -298,7 +299,7 @@ impl Fdp {
         self.accounts[owner].moved += 1;
     }
 
-    /// A victim of a stream of a reclaim group is erased, out of which pages of so many sectors were moved.
+    /// Counts a cleaned victim of a reclaim group's stream, with the sectors of its moved pages.
     pub fn cleaned(&mut self, (stream, group): (u8, PoolId), moved: u32, sectors: u32) {
         let first = self.first_of(group) as usize;
         let owner = if self.tells() { self.owner(stream).map(|it| first + it) } else { Some(0) };
@@ -356,7 +357,7 @@ impl Fdp {
         }
     }
 
-    /// Counts from zero; so many units of each handle are open.
+    /// Counts from zero; `open` is the number of open units by handle.
     pub fn reset(&mut self, open: impl Fn(u32) -> u64) {
         for (number, account) in self.accounts.iter_mut().enumerate() {
             let open_before = open(number as u32);

@@ -1,5 +1,5 @@
-//! Which logical pages are hot, in bounded memory: by address, by how often or by how recently they
-//! were written.
+//! Detection of hot logical pages in bounded memory: by address, by how often or by how recently
+//! they were written.
 //!
 //! The tables are indexed by a hash of the page number, so pages share entries and some cold ones
 //! pass for hot; more memory makes that rarer. Counting follows Hsieh, Kuo and Chang (Efficient
@@ -24,10 +24,10 @@ pub(crate) struct HeatState {
 #[derive(Debug, Clone)]
 pub(crate) struct Heat {
     detector: Detector,
-    /// Pages below this one are hot to the detector `address`.
+    /// Pages below this one are hot for the detector `address`.
     hot_pages: u64,
     counts: Vec<u8>,
-    /// Of the page that was last written in each place the number, its low 32 bits.
+    /// Low 32 bits of the page last written in each slot.
     recent: Vec<u32>,
     /// Writes until the counts are halved.
     until_decay: usize,
@@ -68,7 +68,7 @@ impl Heat {
         }
     }
 
-    /// The state of a detector of this size that has seen nothing.
+    /// Initial state of a detector of this size.
     pub(crate) fn forgotten(&self) -> HeatState {
         HeatState {
             counts: memory::zeroed(self.counts.len()),

@@ -18,7 +18,7 @@ use serde::Serialize;
 /// The block of a frontier that has none, in a state that is kept.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// The state of an FTL that is not cleaning. The many fields are those of the FTL that nothing else tells.
+/// The state of an FTL that is not cleaning. It has the fields of the FTL that cannot be derived.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FtlState {
     map: PageMap,
@@ -37,10 +37,11 @@ pub struct FtlState {
     write_pointer: Vec<u32>,
     clean_pointer: Vec<u32>,
     random: Xoshiro256,
-    /// With placement handles: the handle of each page, and the stream of each block.
+    /// Writers of pages, with placement handles: the handle of each page, and the stream of each
+    /// block.
     writers: Vec<u8>,
     streams: Vec<u8>,
-    /// Nothing where no block goes bad that is not worn.
+    /// Empty if only worn blocks fail.
     bad: Option<BadState>,
     /// Free blocks that are set aside for the SLC cache; nothing where they are to be found anew.
     aside: Option<u32>,
@@ -78,7 +79,7 @@ impl Ftl {
         [self.map.table()]
     }
 
-    /// The state, to be kept.
+    /// State for saving.
     pub(crate) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
         let frontiers =
@@ -107,7 +108,7 @@ impl Ftl {
         }
     }
 
-    /// Frontiers that are kept: those of cold data have no room at rest.
+    /// Saved frontiers: those of cold data are empty at rest.
     fn kept_frontiers(&self) -> usize {
         (self.geometry.domains * self.streams.count) as usize
     }
@@ -244,7 +245,7 @@ impl Ftl {
         for closed in &mut closed {
             closed.sort_by_key(|block| flash.opening(Block(*block)));
         }
-        // Blocks that were open without a page have taken numbers too.
+        // Open blocks without pages have numbers too.
         let unseen = self.streams.frontier.len() as u64;
         let opened = flash.openings().iter().copied().max().unwrap_or(0) + unseen;
         let (writers, kept) = self.keep_handles();
@@ -285,7 +286,7 @@ impl Ftl {
         used.map(|block| u64::from(self.geometry.data_pages - self.valid(block))).sum()
     }
 
-    /// The lists of free and of closed blocks, and what follows from them.
+    /// Restores the lists of free and closed blocks, and derived values.
     fn restore_lists(&mut self, flash: &Flash, free: &[(Vec<u32>, u32)], closed: &[Vec<u32>]) {
         let geometry = self.geometry.clone();
         self.free = FreeBlocks::new(&geometry, self.free.order());

@@ -73,7 +73,7 @@ impl Ftl {
                 }
             }
         };
-        // In reverse, so that the order of age is as it was.
+        // In reverse, to restore the order of age.
         for skipped in skipped.into_iter().rev() {
             self.put_back(domain, skipped);
         }
@@ -124,7 +124,7 @@ impl Ftl {
         }
     }
 
-    /// As `level`, for a page that has its new place.
+    /// `level` for a placed page.
     #[inline]
     pub(crate) fn note_moved(&mut self, lpn: Lpn, from: Block) {
         if !self.blocks.moved_age.is_empty()
@@ -156,7 +156,7 @@ impl Ftl {
         let reason = Reason::Wear { into: worn };
         let job = Relocation { domain, source: cold, reason, next_page: 0, moved: 0 };
         if self.streams.gather {
-            // Its valid pages gather, and come to the worn block as copies do.
+            // Its valid pages are buffered, and reach the worn block as copies.
             self.blocks.order.remove(domain.0, cold.0);
             self.open(self.cold_frontier(domain), worn);
             return Some(job);
@@ -171,8 +171,8 @@ impl Ftl {
         Some(job)
     }
 
-    /// The next page of cold data, to the same place in the worn block; what is superseded meanwhile is
-    /// copied too, but costs nothing, so that pages stay in order.
+    /// The next page of cold data, to the same place in the worn block; pages superseded meanwhile
+    /// are copied too, at no cost, to keep the order.
     pub(super) fn fill_step(
         &mut self,
         flash: &mut Flash,
@@ -185,7 +185,7 @@ impl Ftl {
             let to = self.geometry.ppn(worn, page);
             let lpn = flash.stamp(from);
             job.next_page += 1;
-            // A copy, in the place of what it was copied from: its order is the same.
+            // A copy in the place of its source: its order is the same.
             let order = flash.order(from);
             if !self.map.holds(lpn, from) {
                 if flash.program(to, worn, lpn, order) == 0 {

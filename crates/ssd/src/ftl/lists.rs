@@ -1,4 +1,5 @@
-//! The lists that blocks are in: erased, open, closed; and when cleaning is due.
+//! The lists that blocks are in: erased, open, closed; erased, open and closed blocks, and the need
+//! for cleaning.
 
 use super::Ftl;
 use super::streams::{Frontier, FrontierId};
@@ -56,7 +57,7 @@ impl Ftl {
         self.blocks.state[block.at()] = BlockState::Open;
         let count = self.streams.count;
         let is_cold = frontier.0 >= self.geometry.domains * count;
-        // Behind those of the streams of every domain are those of cold data, then that of the SLC cache.
+        // After the streams of all domains come those of cold data, then that of the SLC cache.
         let stream = if is_cold { frontier.0 / self.geometry.domains } else { frontier.0 % count };
         self.blocks.opened_for(block, stream as u8);
         self.count_opened(block, stream as u8);
@@ -73,19 +74,19 @@ impl Ftl {
         block
     }
 
-    /// A domain has one free block less: it may be low now.
+    /// Counts a free block less in a domain: it may be low now.
     pub fn note_taken(&mut self, domain: Domain) {
         let count = self.free.count(domain);
         self.note_free(domain, count + 1);
     }
 
-    /// A domain had so many free blocks before.
+    /// Notes the former number of free blocks of a domain.
     fn note_free(&mut self, domain: Domain, before: u32) {
         let counts = (before, self.free.count(domain));
         self.marks.note(self.geometry.unit_of(domain), counts, &self.geometry);
     }
 
-    /// Nothing is set aside for the SLC cache any more: the only domain has those blocks.
+    /// Cancels the reservations for the SLC cache: the only domain has those blocks.
     pub fn forget_aside(&mut self) {
         let before = self.free.count(Domain(0));
         self.free.forget_aside();
@@ -99,7 +100,7 @@ impl Ftl {
         self.note_free(domain, count - 1);
     }
 
-    /// Whether units know how many of their domains are low.
+    /// Checks the units' counts of low domains.
     ///
     /// # Errors
     /// Our mistake.
@@ -137,7 +138,7 @@ impl Ftl {
         self.blocks.valid[block.at()]
     }
 
-    /// The stream for which a block was opened, if that is known.
+    /// Stream of a block's opening, if known.
     pub(crate) fn stream(&self, block: Block) -> u8 {
         self.blocks.stream[block.at()]
     }
@@ -153,7 +154,7 @@ impl Ftl {
         self.free.count(domain)
     }
 
-    /// Free blocks of a domain with those that are set aside for the SLC cache.
+    /// Free blocks of a domain, including those reserved for the SLC cache.
     pub fn erased_blocks(&self, domain: Domain) -> u32 {
         self.free.count(domain) + self.free.aside()
     }

@@ -10,9 +10,9 @@ pub const SEQUENTIAL: u32 = 0;
 /// Whose pages a slot takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// The logical block; none where it takes those of all.
+    /// The logical block; `None` for a log shared by all blocks.
     pub owner: Option<u32>,
-    /// Each page lies where the logical block has it.
+    /// True if each page has its place of the logical block.
     pub in_order: bool,
 }
 
@@ -22,9 +22,9 @@ pub struct Logs {
     pub scheme: LogScheme,
     /// Slots of a domain.
     pub count: u32,
-    /// By domain.
+    /// Slots by domain.
     slots: Vec<Option<Slot>>,
-    /// The page of each domain that no slot takes as it is.
+    /// Page of each domain that no slot accepts at present.
     wanted: Vec<Option<Lpn>>,
     /// The logical block of each domain that is being merged.
     merging: Vec<Option<u32>>,
@@ -33,7 +33,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Of most drives there are none.
+    /// `None` without log blocks.
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Logs> {
         let domains = geometry.domains as usize;
         let count = config.log_blocks.slots();
@@ -52,7 +52,7 @@ impl Logs {
         self.merging.iter().any(Option::is_some)
     }
 
-    /// Block of a slot, if it has one.
+    /// Block of a slot, if any.
     pub fn slot(&self, domain: Domain, slot: u32) -> Option<Slot> {
         self.slots[(domain.0 * self.count + slot) as usize]
     }
@@ -71,14 +71,15 @@ impl Logs {
         self.slot_mut(domain, slot).get_or_insert(Slot { owner, in_order: true });
     }
 
-    /// A page has come to a slot, in its place or not; whether all are in their places and of one logical block.
+    /// Notes a page written to a slot, in its place or not; whether all are in their places and of
+    /// one logical block.
     pub fn came(&mut self, domain: Domain, slot: u32, in_place: bool) -> bool {
         let Some(state) = self.slot_mut(domain, slot) else { return false };
         state.in_order &= in_place;
         state.in_order && state.owner.is_some()
     }
 
-    /// The page of a domain that no slot takes as it is.
+    /// Page of a domain that no slot accepts at present.
     pub fn wanted(&self, domain: Domain) -> Option<Lpn> {
         self.wanted[domain.at()]
     }
@@ -122,7 +123,7 @@ impl Logs {
         (0..self.count).find(owned)
     }
 
-    /// The first slot without a block, from one on.
+    /// First slot without a block, from `first` on.
     pub fn free_from(&self, domain: Domain, first: u32) -> Option<u32> {
         (first..self.count).find(|slot| self.slot(domain, *slot).is_none())
     }

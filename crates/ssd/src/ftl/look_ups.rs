@@ -1,4 +1,4 @@
-//! Look-ups in the map, where it is cached: of the host without time, and what cleaning and trims change.
+//! Look-ups in a cached map: of the host without time, and what cleaning and trims change.
 
 use super::Ftl;
 use super::map_cache::{Found, MapCache};
@@ -7,16 +7,15 @@ use crate::ids::Lpn;
 use std::ops::Range;
 
 impl Ftl {
-    /// The map cache, with the counts, where there is one.
+    /// The map cache with the counters, if any.
     #[inline]
     pub fn map_cache(&mut self) -> Option<(&mut MapCache, &mut Counters)> {
         Some((self.cached_map.as_deref_mut()?, &mut self.counters))
     }
 
-    /// Whether the map cache is sound, if there is one.
+    /// Checks the map cache, if any.
     ///
-    /// # Errors
-    /// What is not.
+    /// # Errors The inconsistency.
     pub fn check_map_cache(&self) -> Result<(), String> {
         self.cached_map.as_ref().map_or(Ok(()), |cache| cache.check())
     }

@@ -17,7 +17,7 @@ impl Place {
     /// No place.
     pub const NOWHERE: Place = Place(0);
 
-    /// The page, if there is one.
+    /// The page, if mapped.
     #[inline]
     pub fn ppn(self) -> Option<Ppn> {
         self.0.checked_sub(1).map(Ppn)
@@ -55,12 +55,12 @@ impl PageMap {
         PageMap(Numbers::new(pages, wide))
     }
 
-    /// As many pages, none of which was written.
+    /// An empty map of the same size.
     pub fn alike(&self) -> PageMap {
         PageMap(self.0.alike())
     }
 
-    /// Where a page lies.
+    /// Position of a page.
     #[inline]
     pub fn get(&self, lpn: Lpn) -> Place {
         Place(self.0.get(lpn.0))
@@ -114,8 +114,8 @@ impl PageMap {
         self.0.prefetch_named(flash.all_stamps(), places);
     }
 
-    /// Of pages that were written to consecutive places from one on, those that still lie there: they are moved to the
-    /// front, and counted.
+    /// Those of some pages written to consecutive places that still lie there: they are moved to
+    /// the front, and counted.
     #[inline]
     pub fn keep_held(&self, lpns: &mut [u64], from: Ppn) -> usize {
         let places = self.0.narrow();
@@ -137,7 +137,8 @@ impl PageMap {
         self.0.entries().map(|(lpn, place)| (Lpn(lpn), Ppn(place - 1)))
     }
 
-    /// Calls `each` with every page where one lies; a loop that is as fast as the memory of a large map.
+    /// Calls `each` with every mapped position; a loop that is as fast as the memory of a large
+    /// map.
     pub fn each_mapped(&self, mut each: impl FnMut(Ppn)) {
         match self.0.narrow() {
             Some(places) => {
@@ -147,7 +148,7 @@ impl PageMap {
         }
     }
 
-    /// The table, which is left empty until it is returned.
+    /// The table, taken until it is returned.
     pub fn table(&mut self) -> &mut Numbers {
         &mut self.0
     }

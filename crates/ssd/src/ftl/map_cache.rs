@@ -1,9 +1,11 @@
-//! Which pages of the map are in memory: look-ups of the host, updates by cleaning and trims, and what leaves.
+//! Pages of the map in memory: look-ups of the host, updates by cleaning and trims, and what
+//! leaves.
 //!
-//! The map itself is always whole (`map.rs`): what is here is what a look-up costs. A page that is missing takes its
-//! place at once, and the page that was used least recently leaves for it, so that counts follow from the order of
-//! requests alone, and are the same in time and without. The map lies in blocks of its own, outside of the spare
-//! space, whose erasures are not simulated.
+//! The map itself is always whole (`map.rs`): the cache here only determines the cost of look-ups.
+//! A page that is missing takes its place at once, and the page that was used least recently leaves
+//! for it, so that counts follow from the order of requests alone, and are the same in time and
+//! without. The map lies in blocks of its own, outside of the spare space, whose erasures are not
+//! simulated.
 
 use super::planted::Slip;
 use crate::account::Counters;
@@ -14,7 +16,7 @@ use std::ops::Range;
 /// No page of the map, or no place.
 const NONE: u32 = u32::MAX;
 
-/// Where a page of the map is.
+/// Location of a map page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// In memory of the controller.
@@ -28,13 +30,13 @@ pub enum Found {
 /// Flash operations for the map, beside the reads that requests wait for.
 #[derive(Debug, Clone, Default)]
 pub struct MapWork {
-    /// Pages of the map to be read, because cleaning moved what they tell of.
+    /// Map pages to read because cleaning moved their data pages.
     pub reads: Vec<u32>,
     /// Groups of pages of the map to be programmed.
     pub programs: u32,
 }
 
-/// A page in a list, in the order of its use.
+/// A page in the order of use.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     page: u32,
@@ -118,7 +120,7 @@ impl Lru {
         Some((left.page, left.is_dirty))
     }
 
-    /// A page leaves, if it is held.
+    /// Removes a page, if held.
     fn drop_page(&mut self, page: u32) {
         let at = std::mem::replace(&mut self.place[page as usize], NONE);
         if at == NONE {
@@ -130,7 +132,7 @@ impl Lru {
         if at == last {
             return;
         }
-        // The last one has its place from now on.
+        // The last entry takes its place.
         let Held { page, newer, older, .. } = self.held[at as usize];
         self.place[page as usize] = at;
         match newer {
@@ -148,7 +150,7 @@ impl Lru {
         self.held[at as usize].is_dirty = true;
     }
 
-    /// Checks that each page is there once, in a list of all.
+    /// Checks that each page is in the list exactly once.
     fn check(&self) -> Result<(), String> {
         let (mut at, mut count, mut newer) = (self.newest, 0, NONE);
         while at != NONE {
@@ -176,19 +178,19 @@ impl Lru {
 #[derive(Debug, Clone)]
 pub struct MapCache {
     shape: MapShape,
-    /// All that memory holds; and what of it the controller holds, where that is in front of the host's.
+    /// All pages in memory; and those in the controller, in front of the host's memory.
     all: Lru,
     near: Option<Lru>,
     is_far: bool,
-    /// Pages that have left and wait for others, to be programmed together.
+    /// Evicted pages waiting to be programmed together.
     gathered: u32,
-    /// Operations have a time, so that what is to be done is noted.
+    /// True for timed operation, which records the operations.
     is_timed: bool,
     work: MapWork,
 }
 
 impl MapCache {
-    /// Of most drives there is none.
+    /// `None` without a map cache.
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<MapCache>> {
         let shape = geometry.map_shape(config)?;
         let is_far = config.map.is_far();
@@ -248,7 +250,7 @@ impl MapCache {
         if found != Found::Far {
             counters.map_near_hits += u64::from(entries) - missing;
         } else if self.near.is_some() {
-            // The first brings it to the controller.
+            // The first look-up loads it into the controller.
             counters.map_near_hits += u64::from(entries) - 1;
         }
         self.use_page(page, counters);
@@ -284,7 +286,7 @@ impl MapCache {
         }
     }
 
-    /// A page of the map is to be programmed, with others.
+    /// Adds a map page to those programmed together.
     fn gather(&mut self, counters: &mut Counters) {
         self.gathered += 1;
         if self.gathered == self.shape.gathered {
@@ -294,8 +296,8 @@ impl MapCache {
         }
     }
 
-    /// Entries of a page change that nobody looked up. What is not in memory is read, unless all of it changes, and
-    /// programmed anew; it does not come into the cache.
+    /// Changes entries of a page without a look-up. A missing page is read, unless all entries
+    /// change, and programmed; it does not come into the cache.
     pub fn update(&mut self, (page, entries): (u32, u64), counters: &mut Counters) {
         if self.all.holds(page) {
             return self.all.note_dirty(page);
@@ -322,7 +324,7 @@ impl MapCache {
         std::mem::take(&mut self.work)
     }
 
-    /// Whether what it knows of itself agrees.
+    /// Checks its consistency.
     ///
     /// # Errors
     /// What does not.

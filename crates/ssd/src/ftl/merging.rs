@@ -1,14 +1,15 @@
 //! Log blocks: writes gather in erased blocks before the block that they belong to is rewritten.
 //!
-//! A *logical block* is as many consecutive logical pages of a pool as a block has. At rest each lies in one block,
-//! every page in its place, so that a controller needs a map of blocks and one of the pages in its log blocks; here
-//! the map of pages knows both. A log block is a frontier, its *slot* ([`logs`](super::logs)). It becomes the block
-//! itself when the host has written all its pages in order (*switch*), or when the rest is copied behind them
-//! (*partial*); else the newest pages are copied to another erased block (*full*). What then has no valid page left
-//! is erased at once.
+//! A *logical block* is as many consecutive logical pages of a pool as a block has. At rest each
+//! lies in one block, every page in its place, so that a controller needs a map of blocks and one
+//! of the pages in its log blocks; here the map of pages knows both. A log block is a frontier, its
+//! *slot* ([`logs`](super::logs)). It becomes the block itself when the host has written all its
+//! pages in order (*switch*), or when the rest is copied behind them (*partial*); else the newest
+//! pages are copied to another erased block (*full*). Blocks without valid pages are erased at
+//! once.
 //!
-//! A pool is one domain of one unit here, so that nothing is under way when a decision is made. What a slot takes
-//! follows from the flash: nothing of this is kept in a saved state.
+//! A pool is one domain of one unit here, so that nothing is under way when a decision is made. The
+//! content of a slot follows from the flash: nothing of this is kept in a saved state.
 
 use super::logs::{Logs, SEQUENTIAL, Slot};
 use super::moving::Merge;
@@ -21,9 +22,9 @@ use crate::ids::{Block, Domain, Lpn, Stream, Unit};
 /// Work before a page can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
-    /// Nothing: this slot takes it.
+    /// No preparation: this slot takes it.
     Append(u32),
-    /// This merge.
+    /// A merge first.
     Merge(Merge),
     /// The pages of this log block are merged, one logical block after the other.
     Empty(Block),
@@ -44,7 +45,7 @@ impl Ftl {
         self.streams.of(domain, Stream(slots))
     }
 
-    /// The logical block of a page, and its place there.
+    /// Logical block of a page, and its place there.
     fn home(&self, lpn: Lpn) -> (u32, u32) {
         let (index, pages) =
             (self.geometry.index_in_pool(lpn), u64::from(self.geometry.data_pages));
@@ -147,13 +148,13 @@ impl Ftl {
         block.map_or(Plan::Wait, Plan::Empty)
     }
 
-    /// A plan that opens a block, if one is left beside those that merges and power cuts need.
+    /// A plan that opens a block, if one is free besides the reserve for merges and power cuts.
     fn open_slot(&self, domain: Domain, plan: Plan) -> Plan {
         let kept = self.geometry.reserved_pages() / self.geometry.data_pages;
         if self.free.count(domain) > kept { plan } else { Plan::Wait }
     }
 
-    /// All slots are taken: the one that was opened longest ago is given up.
+    /// With all slots in use: the one that was opened longest ago is given up.
     fn give_up_oldest(&self, logs: &Logs, domain: Domain) -> Plan {
         let oldest = (0..logs.count).min_by_key(|slot| self.opening_of(domain, *slot));
         let slot = oldest.expect("there is a log block");
@@ -184,7 +185,7 @@ impl Ftl {
     fn next_in(&self, domain: Domain, slot: u32) -> u32 {
         match self.frontier_in(domain, slot) {
             Frontier { block: Some(_), next } => next,
-            // A copy to its first page is what opens it.
+            // The first copy opens the block.
             Frontier { block: None, .. } => 0,
         }
     }
@@ -193,7 +194,7 @@ impl Ftl {
         self.block_in(domain, slot).map_or(0, |block| self.blocks.sequence[block.at()])
     }
 
-    /// Begins to program a page in the slot that takes it.
+    /// Starts programming a page in the slot that accepts it.
     pub fn append_to_log(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         let Plan::Append(slot) = self.plan(domain, lpn) else {
             unreachable!("it was asked for before")
@@ -215,7 +216,8 @@ impl Ftl {
 
     // ---- merges and erasures ---------------------------------------------------------------------
 
-    /// Next job of a unit for its log blocks: an erase of an empty one, or a merge for the page that waits.
+    /// Next job of a unit for its log blocks: an erase of an empty one, or a merge for the page
+    /// that waits.
     pub fn begin_log_job(&mut self, flash: &Flash, unit: Unit) -> Option<Relocation> {
         for domain in self.domains_of(unit) {
             if self.least_valid(domain) == 0
@@ -310,7 +312,7 @@ impl Ftl {
         (0..count).find(|slot| self.block_in(domain, *slot) == Some(block))
     }
 
-    /// The block of a frontier gets no more pages, if it could.
+    /// Closes the block of a frontier, if it is open.
     fn close_early(&mut self, flash: &mut Flash, domain: Domain, frontier: FrontierId) {
         let Frontier { block: Some(block), next } = self.streams.frontier[frontier.at()] else {
             return;
@@ -334,8 +336,8 @@ impl Ftl {
         Some(Merge { logical, slot: logs.count, until: self.geometry.data_pages })
     }
 
-    /// Erased blocks are short, which they are only after power cuts: these leave logical blocks in several blocks
-    /// that are no log blocks. One of them is put together.
+    /// A lack of erased blocks, which occurs only after power cuts: these leave logical blocks in
+    /// several blocks that are no log blocks. One of them is put together.
     fn gather_what_is_apart(&self, flash: &Flash, domain: Domain) -> Option<Merge> {
         let is_log = |block: Block| self.slot_of(domain, block).is_some();
         let mut closed = self.closed(domain).filter(|block| !is_log(*block));
@@ -354,7 +356,8 @@ impl Ftl {
         lpns.any(|lpn| self.lookup(lpn).is_some_and(|it| self.geometry.block_of(it) != block))
     }
 
-    // ---- a state is taken up ---------------------------------------------------------------------
+    // ---- restore
+    // ------------------------------------------------------------------------------------
 
     /// Finds the blocks of the slots from the frontiers and the flash.
     pub fn find_logs(&mut self, flash: &Flash) {

@@ -5,15 +5,15 @@ use crate::ids::{Block, Domain};
 /// Why the pages of a block are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// For the space of its superseded pages.
+    /// For the space of superseded pages.
     Space,
-    /// It is of the SLC cache, and its data are to lie in native blocks.
+    /// Data of the SLC cache, to move into native blocks.
     Fold,
-    /// They are old, or their block was read often.
+    /// Old data, or a block read often.
     Refresh,
-    /// For their space; the block is worn, and cold data is to follow into it when it is erased.
+    /// For the space; the block is worn, and cold data is to follow into it when it is erased.
     SpaceThenColdData,
-    /// Its data is cold and takes, page by page, the place of what a worn block held.
+    /// Cold data that replace, page by page, the former content of a worn block.
     Wear {
         /// The worn block.
         into: Block,
@@ -25,15 +25,15 @@ pub enum Reason {
 /// Copies of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge {
-    /// The logical block, by its number in its pool.
+    /// Logical block, numbered within its pool.
     pub logical: u32,
-    /// The frontier that is filled: of a log block, or behind these that of whole merges.
+    /// The frontier that is filled: a log block's, or after these that of full merges.
     pub slot: u32,
     /// The first page that is not copied.
     pub until: u32,
 }
 
-/// A block whose pages are being moved, until it is erased.
+/// A block being emptied, until it is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relocation {
     /// Where.
@@ -43,7 +43,7 @@ pub struct Relocation {
     /// Reason.
     pub reason: Reason,
     pub(super) next_page: u32,
-    /// Pages moved out of it so far.
+    /// Pages moved so far.
     pub(super) moved: u32,
 }
 
@@ -60,18 +60,18 @@ impl Relocation {
         self.reason == Reason::SpaceThenColdData
     }
 
-    /// The page that comes next, which is taken.
+    /// Takes the next page.
     pub fn take_next(&mut self) -> u32 {
         self.next_page += 1;
         self.next_page - 1
     }
 
-    /// True if it puts a logical block together.
+    /// True for a merge.
     pub fn merges(&self) -> bool {
         matches!(self.reason, Reason::Merge(_))
     }
 
-    /// True if it moves cold data into a worn block.
+    /// True for a migration of cold data into a worn block.
     pub fn levels_wear(&self) -> bool {
         matches!(self.reason, Reason::Wear { .. })
     }

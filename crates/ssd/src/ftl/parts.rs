@@ -1,7 +1,6 @@
 //! A drive in parts, for the untimed mode: units whose pools lie within them share nothing but the
 //! numbers of block openings, the counts, and what [`Ftl::whole_because`] names. So several threads
-//! can overwrite the pages of a part each, on a copy of the state, and what is theirs is put together
-//! afterwards.
+//! can overwrite one part each, on copies of the state that are joined afterwards.
 //!
 //! Openings are numbered anew: a part counts on from the last one of all and notes the host write that
 //! caused each; in the order of those writes they get the numbers that one thread would have given.
@@ -14,7 +13,7 @@ use crate::flash::Flash;
 use crate::ids::{Block, Lpn, PoolId, Unit};
 use std::ops::Range;
 
-/// Some units of a drive, and what lies in them.
+/// Some units of a drive, with their blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     units: Range<usize>,
@@ -24,12 +23,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The blocks that lie in it.
+    /// Blocks of the part.
     pub(crate) fn blocks(&self) -> &Range<usize> {
         &self.blocks
     }
 
-    /// The pools that lie in it.
+    /// Pools of the part.
     pub(crate) fn pools(&self) -> &[PoolId] {
         &self.pools
     }
@@ -122,7 +121,7 @@ impl Ftl {
         }
     }
 
-    /// The openings since they were last asked for.
+    /// Openings since the last call.
     pub(crate) fn take_openings(&mut self) -> std::vec::Drain<'_, Opening> {
         self.blocks.openings.get_or_insert_default().drain(..)
     }
@@ -151,14 +150,14 @@ impl Ftl {
         self.programs = self.programs.wrapping_add(std::mem::take(&mut other.programs));
     }
 
-    /// A copy that has counted nothing yet.
+    /// A copy with zero counts.
     pub(crate) fn part(&self) -> Ftl {
         let mut part = self.clone();
         (part.counters, part.programs) = (Counters::default(), 0);
         part
     }
 
-    /// Takes what lies in a part as its copy has it.
+    /// Takes over a part from its copy.
     pub(crate) fn take_part(&mut self, other: &Ftl, part: &Part) {
         let Part { units, domains, blocks, pools } = part;
         let count = self.streams.count as usize;

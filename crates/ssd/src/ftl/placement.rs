@@ -1,4 +1,4 @@
-//! Where a page that the host writes may go: pools, the groups of domains in them, and their room.
+//! Possible destinations of a host page: pools, the groups of domains in them, and their room.
 
 use crate::shape::Geometry;
 
@@ -9,7 +9,7 @@ pub(super) struct Placement {
     pub(super) group_size: u32,
     /// A pool reaches over several units; each unit's domains are then a group.
     pub(super) pools_span_units: bool,
-    /// The group of each pool when it does not.
+    /// Group of each pool otherwise.
     pub(super) pool_group: Vec<u32>,
     /// True if reclaimable pages are counted: pools span units, or are reclaim groups.
     pub counts_reclaimable: bool,
@@ -43,6 +43,6 @@ impl Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserve {
     Pages(u32),
-    /// All of them: the drive has reached end of life.
+    /// All units: the drive has reached end of life.
     Everything,
 }

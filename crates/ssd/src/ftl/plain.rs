@@ -1,4 +1,5 @@
-//! Fast-forward where a page has one place to go to: the run of writes between two edges of a frontier.
+//! Fast-forward where each page has one destination: the run of writes between two edges of a
+//! frontier.
 //!
 //! Most writes take the next page of a frontier and supersede a page of a closed block, and nothing follows from them.
 //! These are done here, with what they need fetched ahead; all others leave it to [`fast_forward`](super::fast_forward).
@@ -11,12 +12,12 @@ use super::streams::{Frontier, FrontierId, Told};
 use crate::flash::Flash;
 use crate::ids::{Block, Domain, Lpn};
 
-/// Writes that lie between the steps in which is fetched what they need: first the entry of the map; when that
-/// has come, what is known of the block it names; and then where that is listed.
+/// Writes between the steps of prefetching: first the entry of the map; then the state of the block
+/// it names; and then where that is listed.
 const STEP: usize = 12;
 
-/// Pages that are left on a frontier when what cleaning behind it will need begins to be fetched: first what is known
-/// of the block that would be cleaned now, and with the next page where its pages lie.
+/// Pages that are left on a frontier when what cleaning behind it will need begins to be fetched:
+/// first the state of the likely victim, and with the next page the positions of its pages.
 const LEAD: u32 = 6;
 
 impl Ftl {
@@ -29,14 +30,15 @@ impl Ftl {
         told_nothing && one_place && self.victim.iter().all(Option::is_none)
     }
 
-    /// True if the host may write wherever no cleaning is due: more stays erased there than moves need.
+    /// True if the host may write wherever no cleaning is due: more stays erased there than moves
+    /// need.
     fn accepts_what_is_clean(&self) -> bool {
         let clean = u64::from(self.geometry.low_blocks + 1) * u64::from(self.geometry.data_pages);
         matches!(self.reserve, Reserve::Pages(kept) if u64::from(kept) < clean)
     }
 
-    /// Writes pages as long as each takes the next page of the only frontier it can go to, neither the first nor the
-    /// last of a block, and no cleaning is due there; how many.
+    /// Writes pages as long as each takes the next page of its only frontier, neither the first nor
+    /// the last of a block, without due cleaning; how many.
     pub fn write_plainly(&mut self, flash: &mut Flash, pages: &[u64]) -> usize {
         if !self.accepts_what_is_clean() {
             return 0;
@@ -67,7 +69,7 @@ impl Ftl {
         }
     }
 
-    /// The page at a place has been written: goes on to fetch what those behind it need.
+    /// The page at a place has been written: continues prefetching for later ones.
     #[inline]
     pub fn prefetch_ahead(&self, pages: &[u64], at: usize) {
         if !self.blocks.index.is_near() {
@@ -101,8 +103,8 @@ impl Ftl {
         }
     }
 
-    /// Before a page that takes the first or the last place of a block, behind which cleaning is due: begins to fetch
-    /// what that will need, if that was not begun [before](LEAD).
+    /// Before a page that takes the first or last place of a block with cleaning due afterwards:
+    /// begins to fetch what that will need, if that was not begun [before](LEAD).
     pub fn prefetch_victim(&mut self, flash: &Flash, lpn: Lpn) {
         let domain = Domain(self.placement.pool_group[self.geometry.pool_of(lpn).at()]);
         let left = self.geometry.data_pages - self.streams.frontier[domain.at()].next;
@@ -119,8 +121,8 @@ impl Ftl {
         }
     }
 
-    /// Begins to fetch what cleaning will need in a domain if that is due behind the present block: in two steps, of
-    /// the block that it would clean now.
+    /// Prefetches for the cleaning of a domain that is due after the present block: in two steps,
+    /// of the block that it would clean now.
     #[cold]
     #[inline(never)]
     fn foresee_victim(&mut self, flash: &Flash, domain: Domain, is_first: bool) {

@@ -17,15 +17,15 @@ pub struct Programming {
     pub block: Block,
     /// Whose data.
     pub lpn: Lpn,
-    /// The copy that it supersedes, if there is any: until it is programmed, that one is the newest that
-    /// a power cut would leave.
+    /// Superseded copy, if any: until it is programmed, that one is the newest that a power cut
+    /// would leave.
     pub old: Place,
-    /// Low 32 bits of its number among all programs.
+    /// Low 32 bits of its sequence number.
     pub order: u32,
 }
 
 impl Ftl {
-    /// Programs the data of `lpn` on a frontier, given by its place in the list of all.
+    /// Programs the data of `lpn` on a frontier, given its index.
     #[inline]
     pub(super) fn program_on(
         &mut self,
@@ -82,7 +82,7 @@ impl Ftl {
         (block, ppn)
     }
 
-    /// Makes a copy of a logical page, if there is one, worthless.
+    /// Invalidates a copy of a logical page, if there is one.
     #[expect(clippy::inline_always, reason = "every page that is programmed passes here")]
     #[inline(always)]
     pub fn supersede(&mut self, old: Place) {
@@ -155,7 +155,7 @@ impl Ftl {
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
         let Programming { ppn, block, lpn, order, .. } = programming;
         let page = flash.program(ppn, block, lpn, order);
-        // One comparison tells the first page and the last from those between.
+        // One comparison separates the first and the last page from the others.
         if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
             self.complete_edge(flash, block, page, order);
         }
@@ -181,7 +181,7 @@ impl Ftl {
             self.counters.summaries += self.geometry.summary_pages();
         }
         if let Some(groups) = &self.geometry.groups {
-            // Counted with its block, the same in timed and untimed runs.
+            // Counted with its block, alike in timed and untimed runs.
             self.counters.parity += u64::from(groups.parity_per_block() * groups.units);
         }
         let domain = self.geometry.domain_of(block);
@@ -199,7 +199,7 @@ impl Ftl {
             let source = self.victim[self.geometry.domain_of(block).at()];
             flash.first_order(source.expect("cold data comes from a block"))
         } else {
-            // It was begun within the last 2^32 programs.
+            // It began within the last 2^32 programs.
             self.programs - u64::from((self.programs as u32).wrapping_sub(order))
         };
         flash.write_header(block, self.blocks.sequence[block.at()], first_order);

@@ -15,10 +15,10 @@ use crate::ids::{Block, BlockState, Domain, Lpn, Ppn};
 use crate::power::planted::Bug;
 use crate::shape::Geometry;
 
-/// The state of a drive derived from its flash.
+/// State of a drive rebuilt from its flash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Where each logical page lies.
+    /// Position of each logical page.
     map: PageMap,
     /// Valid pages of each block.
     valid: Vec<u32>,
@@ -33,12 +33,12 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Where each logical page lies.
+    /// Position of each logical page.
     pub fn map(&self) -> &PageMap {
         &self.map
     }
 
-    /// The map, to be taken.
+    /// The map, taken.
     pub(crate) fn into_map(self) -> PageMap {
         self.map
     }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Only 32 bits of a page's number are kept: drives that programmed 2^32 pages and more, some
+    /// Only 32 bits of a page's number are stored: drives that programmed 2^32 pages and more, some
     /// of them between the writing of cold data and its move into a worn block.
     #[test]
     fn the_order_goes_on_past_32_bits() {

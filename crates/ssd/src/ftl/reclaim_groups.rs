@@ -1,7 +1,8 @@
 //! Reclaim groups: where a write goes that names none, and what a group has room for.
 //!
-//! A reclaim group is a pool of domains to everything else, and a domain never gives a page away: so copies stay in
-//! their group by themselves, and a group wears out as a pool does. What is left to say is here.
+//! A reclaim group is a pool of domains to everything else, and a domain never gives a page away:
+//! so copies stay in their group by themselves, and a group wears out as a pool does. The rest is
+//! here.
 
 use super::Ftl;
 use crate::ids::{Block, Domain, Lpn, PoolId};
@@ -88,8 +89,8 @@ impl Ftl {
         self.domains_of_group(group).map(|domain| self.reclaimable_of(Domain(domain))).sum()
     }
 
-    /// True if a group has as much valid data as it may hold: its share of what the drive exports, and of its spare
-    /// space what cleaning can do without, of which lost blocks take their part.
+    /// True if a group holds its maximum of valid data: its share of what the drive exports, and of
+    /// its spare space what cleaning can do without, of which lost blocks take their part.
     fn is_full_group(&self, group: PoolId) -> bool {
         let geometry = &self.geometry;
         let data = u64::from(geometry.data_pages);
@@ -101,8 +102,8 @@ impl Ftl {
         self.without_data(group) + lost + lends <= physical - geometry.pages_per_pool
     }
 
-    /// Why the reclaim group that a write of a page names does not take it, if it is full. What lies there already may
-    /// be written over.
+    /// Why the reclaim group that a write of a page names does not take it, if it is full. Pages in
+    /// it may be overwritten.
     #[inline]
     pub fn group_refuses(&self, lpn: Lpn) -> Option<Status> {
         if self.has_groups() { self.full_group_refuses(lpn) } else { None }
@@ -121,7 +122,7 @@ impl Ftl {
         if self.has_ended() { Some(Status::ReadOnly) } else { self.group_refuses(lpn) }
     }
 
-    /// Counts what is not taken of a write.
+    /// Counts the refused part of a write.
     pub fn count_refused(&mut self, (handle, why): (Handle, Status), pages: u32, bytes: u64) {
         self.counters.page_refused(pages, bytes);
         if let Some(fdp) = self.fdp_mut()
@@ -131,7 +132,8 @@ impl Ftl {
         }
     }
 
-    /// After a power cut: pages whose last write is gone lie where they lay before, perhaps in another group.
+    /// After a power cut: pages whose last write is gone lie where they lay before, perhaps in
+    /// another group.
     pub fn settle_groups(&mut self) {
         if !self.has_groups() {
             return;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub enum Step {
     /// Move one valid page.
     Move(Programming),
-    /// Nothing valid is left: erase the block.
+    /// No valid pages left: erase the block.
     Erase,
-    /// A merge has ended, and has nothing to erase.
+    /// A merge has ended, without an erasure.
     Over,
 }
 
@@ -36,7 +36,7 @@ impl Ftl {
         self.begin_cleaning_below(flash, unit, threshold)
     }
 
-    /// As `all`, for domains with at most a given number of erased blocks.
+    /// `all` for domains with at most a given number of erased blocks.
     #[inline]
     pub fn begin_cleaning_below(
         &mut self,
@@ -209,8 +209,8 @@ impl Ftl {
         self.complete_program(flash, programming);
     }
 
-    /// Nothing valid is left in the victim of a job: its domain may have another one, though it is not
-    /// erased yet.
+    /// Without valid pages in the victim of a job: its domain may have another one, though it is
+    /// not erased yet.
     pub(crate) fn release_victim(&mut self, job: &Relocation) {
         let victim = &mut self.victim[job.domain.at()];
         if *victim == Some(job.source) {

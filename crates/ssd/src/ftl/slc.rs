@@ -1,4 +1,4 @@
-//! Blocks that the host writes with one bit a cell.
+//! Blocks written by the host with one bit per cell.
 //!
 //! Such a block is filled group by group as any other, but of each group only the first row holds data: the other
 //! rows of its word lines do not exist, and are padding to everything else. So a block holds a share of its pages,
@@ -13,8 +13,8 @@ use crate::device::UNKNOWN_STREAM;
 use crate::flash::Flash;
 use crate::ids::{Block, BlockState, Domain, Lpn, Stream};
 
-/// Erased blocks that remain above the threshold of cleaning when the host opens another block of one bit: one for its
-/// native pages, one for those that are folded, and one so that cleaning does not begin.
+/// Erased blocks that remain above the threshold of cleaning when the host opens another block of
+/// one bit: one for its native pages, one for folded pages, and one to keep cleaning from starting.
 const KEPT: u32 = 3;
 
 impl Ftl {
@@ -29,7 +29,7 @@ impl Ftl {
         self.slc.as_ref().map(|slc| slc.stream)
     }
 
-    /// True if a block holds its pages with one bit a cell.
+    /// True if a block has one bit per cell.
     #[inline]
     pub fn is_slc(&self, block: Block) -> bool {
         let is_such = |slc: &Slc| {
@@ -62,8 +62,9 @@ impl Ftl {
             || slc.dynamic > 0.0 && slc.blocks < self.most_slc_blocks(slc)
     }
 
-    /// Blocks that the cache may have: of those that are free or its own, a share; fewer the more of the drive holds
-    /// data elsewhere; and none of those that the drive needs to go on.
+    /// Blocks that the cache may have: Maximum number of cache blocks: a share of the free and own
+    /// blocks; fewer the more of the drive holds data elsewhere; less as more of the drive holds
+    /// other data; the drive's necessary reserve is excluded.
     fn most_slc_blocks(&self, slc: &Slc) -> u32 {
         let free = self.free.count(Domain(0));
         let fixed = slc.fixed.min(slc.blocks);
@@ -119,12 +120,12 @@ impl Ftl {
     /// pages.
     pub fn slc_victim(&self, domain: Domain) -> Option<Block> {
         let block = self.oldest_slc(domain)?;
-        // A block that is always of the cache would gain nothing.
+        // A permanent cache block would gain nothing.
         let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed);
         (gains && self.valid(block) <= self.least_valid(domain)).then_some(block)
     }
 
-    /// The policy's victim, of the blocks whose space others may have.
+    /// The policy's victim, among blocks with space for others.
     pub fn policy_victim_but_slc(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
         if self.slc.as_ref().is_none_or(|slc| slc.fixed == 0 || slc.blocks > slc.fixed) {
             return self.policy_victim(flash, domain);
@@ -136,7 +137,7 @@ impl Ftl {
             self.take_out(domain, block);
             hidden.push((block, false));
         };
-        // In reverse, so that the order of age is as it was.
+        // In reverse, to restore the order of age.
         for hidden in hidden.into_iter().rev() {
             self.put_back(domain, hidden);
         }
@@ -154,19 +155,19 @@ impl Ftl {
         if self.is_slc(victim) { Reason::Fold } else { Reason::Space }
     }
 
-    /// True if a block that has been erased is one of those that are always of the cache.
+    /// True if an erased block stays a permanent cache block.
     pub fn keeps_for_slc(&self) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.blocks + self.free.aside() < slc.fixed)
     }
 
-    /// A block of the cache that has been erased stays one of those that always are.
+    /// Keeps an erased block as a permanent cache block.
     pub fn release_for_slc(&mut self, block: Block, erases: u32) {
         self.blocks.state[block.at()] = BlockState::Free;
         self.free.insert(Domain(0), block, erases);
         self.free.set_aside();
     }
 
-    /// Sets aside what is always of the cache, as far as it holds nothing and the drive can do without.
+    /// Reserves the permanent blocks of the cache, as far as they are empty and dispensable.
     pub fn set_aside_for_slc(&mut self) {
         while self.keeps_for_slc() && self.free.count(Domain(0)) > self.geometry.low_blocks + KEPT {
             self.set_aside();
@@ -178,7 +179,7 @@ impl Ftl {
         self.note_taken(Domain(0));
     }
 
-    /// As many are set aside as were, if that is known.
+    /// Restores the number of reserved blocks, if known.
     pub fn restore_aside(&mut self, kept: Option<u32>) {
         let Some(kept) = kept else { return self.set_aside_for_slc() };
         for _ in 0..kept {
@@ -212,7 +213,7 @@ impl Ftl {
         }
     }
 
-    /// Which blocks are of the cache has been found anew, by their headers.
+    /// Collects the blocks of the cache from their headers.
     pub fn find_slc(&mut self, flash: &Flash, streams: &[u8]) {
         let Some(stream) = self.slc_stream() else { return };
         let mut count = 0;
@@ -229,7 +230,7 @@ impl Ftl {
         self.set_aside_for_slc();
     }
 
-    /// Folds all of the cache in no time: what a drive at rest comes to.
+    /// Folds all of the cache in no time: the state of a drive at rest.
     pub fn fold_all(&mut self, flash: &mut Flash) {
         if self.slc_blocks() == 0 {
             return;

@@ -12,7 +12,7 @@ pub struct Slc {
     pub gone_at: f64,
     /// Blocks of which the limit is.
     pub limit: u32,
-    /// Blocks that hold data with one bit a cell, or are open for it.
+    /// Blocks with one bit per cell, open ones included.
     pub blocks: u32,
     /// Blocks that are always of the cache.
     pub fixed: u32,
@@ -34,17 +34,17 @@ impl Slc {
         }))
     }
 
-    /// A block is opened for it.
+    /// Counts an opened block.
     pub fn opened(&mut self) {
         self.blocks += 1;
     }
 
-    /// A block of it has been erased.
+    /// Counts an erased block.
     pub fn erased(&mut self) {
         self.blocks -= 1;
     }
 
-    /// It has these blocks.
+    /// Sets the number of blocks.
     pub fn found(&mut self, blocks: u32) {
         self.blocks = blocks;
     }

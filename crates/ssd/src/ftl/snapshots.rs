@@ -1,9 +1,10 @@
-//! Copy-on-write snapshots: what the drive held at an instant, without a copy of it.
+//! Copy-on-write snapshots: the drive's former content without a copy of it.
 //!
-//! A snapshot is made by noting which pages are there. A page that lies where it did then is shared: before the host
-//! overwrites or trims it, its old copy becomes a page of the newest snapshot, under a number of its own behind those of
-//! the host. To everything else that is a page like others: it is valid, cleaning moves it, and its number is the one in
-//! the flash. An older snapshot has what it shared with a newer one there.
+//! A snapshot is made by noting which pages are there. A page that lies where it did then is
+//! shared: Before the host overwrites or trims a shared page, its old copy becomes a page of the
+//! newest snapshot, under a separate number after those of the host. To everything else that is a
+//! page like others: it is valid, cleaning moves it, and its number is the one in the flash. An
+//! older snapshot has what it shared with a newer one there.
 
 use super::map::PageMap;
 use crate::config::SsdConfig;
@@ -31,7 +32,7 @@ impl Pages {
         self.0[(lpn.0 / 64) as usize] |= 1 << (lpn.0 % 64);
     }
 
-    /// Takes one out; whether it was there.
+    /// Removes a page; whether it was there.
     fn take(&mut self, lpn: Lpn) -> bool {
         let was = self.has(lpn);
         self.0[(lpn.0 / 64) as usize] &= !(1 << (lpn.0 % 64));
@@ -46,15 +47,15 @@ impl Pages {
 /// A snapshot.
 #[derive(Debug, Clone)]
 struct Taken {
-    /// Of all that were made, from 1 on.
+    /// Sequence number, from 1 on.
     number: u64,
-    /// Bytes that the host had written before it.
+    /// Host bytes written before it.
     after: u64,
-    /// Its place in the numbers of pages behind those of the host.
+    /// Index of its page numbers after those of the host.
     place: u64,
     /// The pages that were there.
     pages: Pages,
-    /// Those of them that lie under numbers of its own.
+    /// Pages under its own numbers.
     held: u64,
 }
 
@@ -70,12 +71,12 @@ pub struct Snapshots {
     next: u64,
     /// Oldest first.
     taken: VecDeque<Taken>,
-    /// Pages that lie where they lay when the newest was made.
+    /// Pages unchanged since the newest snapshot.
     shared: Pages,
     /// Pages of each pool that only snapshots hold, and how many these may be.
     held: Vec<u64>,
     room: u64,
-    /// Where pages lie whose programs are under way under another number, and the number that they are to have.
+    /// Pages being programmed under another number, with their final one.
     unlabelled: BTreeMap<u64, Lpn>,
     made: u64,
     dropped: u64,
@@ -83,22 +84,23 @@ pub struct Snapshots {
     has_orders: bool,
 }
 
-/// What the snapshots of a drive came to.
+/// Summary of a drive's snapshots.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SnapshotsReport {
     /// Snapshots that were made.
     pub made: u64,
-    /// Those that were dropped, and of these the ones for want of space.
+    /// Dropped snapshots, and those dropped for space.
     pub dropped: u64,
     /// See `dropped`.
     pub crowded_out: u64,
     /// Pages that only snapshots hold.
     pub pages_held: u64,
-    /// Memory that their tables take, bytes.
+    /// Memory of their tables, bytes.
     pub table_bytes: u64,
-    /// Those that are there, the newest first.
+    /// Existing snapshots, newest first.
     pub kept: Vec<SnapshotReport>,
-    /// Handles of requests order them; no figure, but what decides whether handles say anything.
+    /// True if handles of requests order them; no figure, but what decides whether handles say
+    /// anything.
     #[serde(skip)]
     pub has_orders: bool,
 }
@@ -106,11 +108,11 @@ pub struct SnapshotsReport {
 /// A snapshot that is there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SnapshotReport {
-    /// Its number of all that were made.
+    /// Sequence number.
     pub number: u64,
-    /// Bytes that the host had written before it.
+    /// Host bytes written before it.
     pub after_bytes: u64,
-    /// Pages that it holds, and those of them that it shares with no newer state of the drive.
+    /// Pages it holds, and those not shared with a newer state.
     pub pages: u64,
     /// See `pages`.
     pub pages_own: u64,
@@ -124,7 +126,7 @@ impl SnapshotsReport {
 }
 
 impl Snapshots {
-    /// Of a drive that keeps so many, none of which was made.
+    /// State of a drive before its first snapshot.
     pub fn new(geometry: &Geometry, config: &SsdConfig) -> Option<Box<Snapshots>> {
         let (exported, most) = (geometry.exported_pages(), Geometry::snapshots_kept(config));
         (most > 0).then(|| {
@@ -152,7 +154,7 @@ impl Snapshots {
         Lpn(self.exported * (of.place + 1) + lpn.0)
     }
 
-    /// Whether there is one.
+    /// True with a snapshot.
     pub fn are_there(&self) -> bool {
         !self.taken.is_empty()
     }
@@ -167,12 +169,12 @@ impl Snapshots {
         is_due
     }
 
-    /// Whether there are as many as are kept.
+    /// True with the maximum number of snapshots.
     pub fn are_full(&self) -> bool {
         self.taken.len() == self.most
     }
 
-    /// Makes one: what is there now is shared with it. `bytes` are going to be written.
+    /// Makes a snapshot: it shares the present pages. `bytes` are going to be written.
     pub fn make(&mut self, map: &PageMap, bytes: u64) {
         let mut pages = Pages::of(self.exported);
         for lpn in map.mapped().map(|(lpn, _)| lpn).take_while(|lpn| lpn.0 < self.exported) {
@@ -197,7 +199,7 @@ impl Snapshots {
         self.taken.back().map(|newest| self.own(newest, lpn))
     }
 
-    /// Whether a page lies where it did when the newest was made.
+    /// True if a page is unchanged since the newest snapshot.
     pub fn is_shared(&self, lpn: Lpn) -> bool {
         lpn.0 < self.exported && self.shared.has(lpn)
     }
@@ -218,14 +220,14 @@ impl Snapshots {
         }
     }
 
-    /// Whether those of a pool are too many: the oldest is to be dropped.
+    /// Drops snapshots of a pool above their limit: the oldest is to be dropped.
     pub fn crowd_out(&mut self, pool: PoolId) -> bool {
         let is_crowded = self.held[pool.at()] > self.room;
         self.crowded_out += u64::from(is_crowded);
         is_crowded
     }
 
-    /// Whether pages wait for their number.
+    /// True if pages wait for their number.
     #[inline]
     pub fn have_unlabelled(&self) -> bool {
         !self.unlabelled.is_empty()
@@ -240,7 +242,7 @@ impl Snapshots {
         }
     }
 
-    /// The number of a page whose program is under way, if that is another than the one that it began with.
+    /// Final number of a page being programmed under another one.
     pub fn number_of(&self, map: &PageMap, ppn: Ppn) -> Option<Lpn> {
         self.unlabelled.get(&ppn.0).copied().filter(|own| map.holds(*own, ppn))
     }
@@ -264,8 +266,8 @@ impl Snapshots {
         worthless
     }
 
-    /// Under which number a page of a snapshot is read, the newest being 1; none where it was not there. Without such a
-    /// snapshot it is that of the drive.
+    /// Under which number a page of a snapshot is read, the newest being 1; none where it was not
+    /// there. `None` if the page was unmapped. Without the snapshot, the drive's page.
     pub fn page(&self, map: &PageMap, back: u32, lpn: Lpn) -> Option<Lpn> {
         let Some(at) = self.taken.len().checked_sub(back as usize) else { return Some(lpn) };
         if !self.taken[at].pages.has(lpn) {
@@ -276,7 +278,7 @@ impl Snapshots {
         Some(there.next().unwrap_or(lpn))
     }
 
-    /// Whether they know what they hold.
+    /// Checks the snapshots' pages.
     ///
     /// # Errors
     /// Our mistake.
@@ -303,7 +305,7 @@ impl Snapshots {
             if self.shared.has(lpn) && map.get(lpn).ppn().is_none() {
                 return Err(format!("page {} is shared with a snapshot, and is nowhere", lpn.0));
             }
-            // What a snapshot had is its own, or was still so when the next newer one was made, which then has it.
+            // A snapshot's page is its own, or belongs to the next newer one.
             let mut is_newer_there = self.shared.has(lpn);
             for it in self.taken.iter().rev() {
                 let own = map.get(self.own(it, lpn)).ppn().is_some();
@@ -321,7 +323,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// What they came to.
+    /// Summary of the snapshots.
     pub fn report(&self) -> SnapshotsReport {
         let each = self.taken.iter().rev().map(|it| SnapshotReport {
             number: it.number,
@@ -329,7 +331,7 @@ impl Snapshots {
             pages: it.pages.count(),
             pages_own: it.held,
         });
-        // A bit for each page, and for each that it holds by itself its place.
+        // A bit per page, and the number of each own page.
         let bits = self.exported.div_ceil(64) * 8 * (self.taken.len() as u64 + 1);
         let pages_held = self.held.iter().sum();
         SnapshotsReport {

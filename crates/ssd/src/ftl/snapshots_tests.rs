@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 /// Expected state of the drive: the version of each page.
 type State = BTreeMap<u64, u64>;
 
-/// Two packages with much room, so that nothing moves, or little.
+/// Two packages with ample room, so that few pages move.
 fn drive(blocks_per_plane: u32, space: f64) -> (Ftl, Flash) {
     let config = SsdConfig {
         channels: 2,
@@ -44,7 +44,7 @@ fn compare(blocks_per_plane: u32, space: f64, watches: bool) -> u64 {
     let (mut ftl, mut flash) = drive(blocks_per_plane, space);
     let random = &mut Xoshiro256::new(6, 0);
     let (mut model, mut snapshots) = (State::new(), Vec::<State>::new());
-    // Where each version was written; where nothing moves it stays there.
+    // Position of each version; where nothing moves it stays there.
     let mut places = BTreeMap::new();
     let pages = ftl.geometry.exported_pages();
     for version in 0..6_000 {

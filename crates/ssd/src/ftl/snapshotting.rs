@@ -73,7 +73,7 @@ impl Ftl {
         Programming { lpn, ..programming }
     }
 
-    /// Drops the oldest snapshot, if there is one.
+    /// Drops the oldest snapshot, if any.
     pub fn drop_oldest_snapshot(&mut self) {
         let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.are_there()) else { return };
         for ppn in snapshots.drop_oldest(&mut self.map, &self.geometry) {
@@ -93,7 +93,7 @@ impl Ftl {
         self.snapshots.as_ref().map_or(Some(lpn), |it| it.page(&self.map, back, lpn))
     }
 
-    /// Whether snapshots know what they hold.
+    /// Checks the snapshots' pages.
     ///
     /// # Errors
     /// Our mistake.

@@ -12,7 +12,7 @@ pub(super) struct Frontier {
     pub(super) next: u32,
 }
 
-/// A frontier by its place in the list of all: those of domain 0 first.
+/// A frontier by its index: frontiers of domain 0 first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrontierId(pub(super) u32);
 
@@ -23,14 +23,14 @@ impl FrontierId {
     }
 }
 
-/// Which pages are written apart.
+/// Separation of pages by stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     /// None.
     Nothing,
-    /// Moved pages apart from written ones.
+    /// Moved pages apart from host pages.
     Moved,
-    /// Cold ones from hot ones.
+    /// Cold pages apart from hot ones.
     Heat,
     /// A stream for each log block, and one for merges.
     Logs,
@@ -41,17 +41,17 @@ pub(super) enum Told {
 /// The frontiers of every domain, and what tells hot pages from cold ones.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
-    /// Of each domain, but for that of cold data.
+    /// Streams per domain, without that of cold data.
     pub(super) count: u32,
     pub(super) told: Told,
     /// The stream of what the host writes now, with placement handles.
     pub host: Stream,
-    /// Its reclaim group, of several.
+    /// Reclaim group, if there are several.
     pub group: PoolId,
     /// Pages gather in a write buffer, in groups of a frontier.
     pub(super) gather: bool,
-    /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
-    /// into worn blocks. Nobody else has room there, and it has none at rest.
+    /// Frontiers by domain, then those of cold data by domain, if cold data pass through a write
+    /// buffer into worn blocks. Their room is exclusive, and empty at rest.
     pub(super) frontier: Vec<Frontier>,
     pub(super) heat: Heat,
 }
@@ -80,8 +80,8 @@ impl Streams {
         }
     }
 
-    /// Behind a write buffer, and with placement handles, the host's pages and those that are moved have frontiers of
-    /// their own, each of which takes its own pages only.
+    /// With a write buffer or placement handles, host pages and moved pages have separate frontiers
+    /// that take no others.
     #[inline]
     pub(super) fn apart(&self) -> bool {
         self.gather && self.told == Told::Moved || self.told == Told::Handles
@@ -104,7 +104,7 @@ impl Streams {
         self.frontier[frontier.at()] = Frontier { block: None, next: data_pages };
     }
 
-    /// The frontier of cold data in a domain, one of as many.
+    /// Frontier of cold data in a domain, given the number of domains.
     pub(super) fn of_cold(&self, domain: Domain, domains: u32) -> FrontierId {
         FrontierId(domains * self.count + domain.0)
     }
@@ -114,7 +114,7 @@ impl Streams {
         FrontierId(self.frontier.len() as u32 - 1)
     }
 
-    /// The frontiers of a domain, by their place in the list of all.
+    /// Frontiers of a domain, by index.
     #[inline]
     pub(super) fn of_domain(&self, domain: Domain) -> std::ops::Range<usize> {
         let count = self.count as usize;

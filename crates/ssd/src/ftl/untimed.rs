@@ -1,7 +1,8 @@
-//! Untimed writes through a write buffer, and the cleaning that goes on beside them.
+//! Untimed writes through a write buffer, with cleaning alongside.
 //!
-//! Cleaning goes on as in time, a group of a victim whenever the host has written as much as that gains: what the
-//! host supersedes meanwhile need not be moved. What is in the buffer is in [`window`](super::window).
+//! As in timed runs, a group of a victim is cleaned whenever the host has written its gain: what
+//! the host supersedes meanwhile need not be moved. The content of the buffer is in
+//! [`window`](super::window).
 
 use super::fast_forward::BATCH;
 use super::map::Place;
@@ -19,7 +20,7 @@ impl Ftl {
     pub(crate) fn write_through(&mut self, room: BufferRoom) {
         let shape = self.geometry.groups;
         let counts = (self.geometry.blocks(), self.geometry.domains);
-        // Of each reclaim group.
+        // For each reclaim group.
         let streams = self.streams.count * self.geometry.reclaim_groups;
         self.window = shape.map(|shape| Window::new(shape, room, counts, streams));
     }
@@ -33,7 +34,7 @@ impl Ftl {
         }
     }
 
-    /// True if untimed writes are in the middle of nothing.
+    /// True between untimed operations.
     pub(crate) fn rests_untimed(&self) -> bool {
         self.window.as_ref().is_none_or(|window| !window.is_used)
     }
@@ -46,7 +47,7 @@ impl Ftl {
         self.forget_untimed();
     }
 
-    /// Nothing is known of the buffer.
+    /// Drops the state of the buffer.
     pub(super) fn forget_untimed(&mut self) {
         if let Some(window) = &mut self.window {
             window.groups.clear();
@@ -64,7 +65,7 @@ impl Ftl {
         self.window.is_some() && self.is_place_waiting(self.map.get(lpn))
     }
 
-    /// As `forget`, for the page at a place.
+    /// `forget` for the page at an address.
     #[inline]
     pub fn is_place_waiting(&self, place: Place) -> bool {
         let Some((window, ppn)) = self.window.as_ref().zip(place.ppn()) else { return false };
@@ -86,7 +87,7 @@ impl Ftl {
         (block != NONE).then(|| self.geometry.domain_of(Block(block)))
     }
 
-    /// The place of a stream of a reclaim group among those of which a group of pages fills.
+    /// Index of the group being filled by a reclaim group's stream.
     fn filling_at(&self, group: PoolId, stream: Stream) -> usize {
         (group.0 * self.streams.count + stream.0) as usize
     }
@@ -98,7 +99,7 @@ impl Ftl {
         Stream(place.expect("a page was written to a frontier") as u32)
     }
 
-    /// A page that the host wrote without time has its place.
+    /// Notes a placed untimed host page.
     #[inline]
     pub(super) fn note_place(&mut self, block: Block, page: u32) {
         if self.window.is_none() {
@@ -113,7 +114,7 @@ impl Ftl {
         }
     }
 
-    /// A page that was moved without time has its place. Where copies have frontiers of their own their groups are
+    /// Notes a placed untimed moved page. Where copies have frontiers of their own their groups are
     /// counted by the victim.
     #[inline]
     pub(super) fn note_copy(&mut self, Programming { block, ppn, .. }: Programming) {
@@ -131,8 +132,8 @@ impl Ftl {
         }
     }
 
-    /// All that was written without time becomes durable: of a buffer that a power cut empties the group that
-    /// fills is padded, and it is empty.
+    /// Makes all untimed writes durable: of a buffer that a power cut empties the group that fills
+    /// is padded, and it is empty.
     pub(crate) fn flush_untimed(&mut self, flash: &mut Flash) {
         if !self.is_volatile_untimed() {
             return;
@@ -149,7 +150,7 @@ impl Ftl {
         self.window.as_ref().is_some_and(|window| window.room.volatile)
     }
 
-    /// Fills what is left of the host's groups with nothing.
+    /// Pads the host's groups.
     fn pad_untimed(&mut self, flash: &mut Flash) {
         for group in (0..self.geometry.reclaim_groups).map(PoolId) {
             for stream in (0..self.streams.count).map(Stream) {
@@ -160,7 +161,7 @@ impl Ftl {
         }
     }
 
-    /// Writes the next page of a stream with nothing.
+    /// Pads the next page of a stream.
     pub fn pad_one_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
         let programming = self.begin_padding(domain, stream);
         self.complete_program(flash, programming);
@@ -170,7 +171,7 @@ impl Ftl {
 
     /// Cleans a domain as far as untimed writes have come, and until the host has room.
     pub(super) fn clean_steadily(&mut self, flash: &mut Flash, unit: Unit) {
-        // Behind a buffer a unit is one domain.
+        // With a buffer a unit is one domain.
         let domain = Domain(unit.0);
         let pages = u64::from(self.geometry.data_pages);
         loop {
@@ -208,8 +209,8 @@ impl Ftl {
         self.finish_victim(flash, job.domain);
     }
 
-    /// Moves what is valid in the next group of a domain's victim, and erases it behind the last; whether there is
-    /// one.
+    /// Moves the valid pages of the next group of a domain's victim, and erases it after the last
+    /// one; whether there is one.
     fn clean_group(&mut self, flash: &mut Flash, domain: Domain) -> bool {
         let Some(window) = &mut self.window else { return false };
         let Some(victim) = &mut window.victims[domain.at()] else { return false };
@@ -238,7 +239,7 @@ impl Ftl {
         true
     }
 
-    /// Moves cold data into a worn block, which is filled with nothing behind it.
+    /// Moves cold data into a worn block, and pads the rest.
     fn migrate_gathered(&mut self, flash: &mut Flash, job: Relocation) {
         let domain = job.domain;
         for page in 0..self.geometry.data_pages {
@@ -266,8 +267,8 @@ impl Ftl {
         debug_assert!(levelling.is_none(), "no data follows into a block that was cold");
     }
 
-    /// All that was valid in a victim has been moved: what that means for the groups. Before an erasure a buffer
-    /// that a power cut empties is padded: of copies, and of what supersedes the rest.
+    /// Ends a victim without valid pages: what that means for the groups. Before an erasure a
+    /// buffer that a power cut empties is padded: of copies, and of what supersedes the rest.
     fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, source: Block, moved: u32) {
         let copies = self.tells_handles().then(|| self.stream_of_copies_from(source));
         let Some(window) = &mut self.window else { return };
@@ -293,7 +294,7 @@ impl Ftl {
         self.pad_untimed(flash);
     }
 
-    /// Fills what is left of the group on a frontier with nothing.
+    /// Pads the rest of the group on a frontier.
     fn pad_frontier(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
         let frontier = self.streams.of(domain, stream);
         let units = self.window.as_ref().map_or(1, |window| window.shape.units);

@@ -1,9 +1,9 @@
 //! The write buffer without time: which pages a write can still replace, and where groups end.
 //!
-//! There is no clock here, so the buffer holds what it holds under a load that the drive just keeps up with: the
-//! groups that the host began last, all but those that the dies have taken already. As in time, where a page lies
-//! tells whether it is in the buffer: of each block the first page that is. What the FTL does with it is in
-//! [`untimed`](super::untimed).
+//! There is no clock here, so the buffer holds what it holds under a load that the drive just keeps
+//! up with: the latest groups of the host, except those taken by the dies. As in time, where a page
+//! lies tells whether it is in the buffer: of each block the first page that is. and the first
+//! buffered page by block. Its use is in [`untimed`](super::untimed).
 
 use super::Relocation;
 use crate::ids::{Block, Domain};
@@ -19,10 +19,10 @@ pub(super) const NONE: u32 = u32::MAX;
 /// 1.6 and 2.1 more wait, and in bursts 4 to 8 of 24.
 const WAITING: f64 = 0.2;
 
-/// The room of a write buffer, in groups, as far as it does not depend on the load.
+/// Load-independent size of a write buffer, in groups.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferRoom {
-    /// Groups of the host that it holds.
+    /// Maximum groups of the host.
     pub(crate) groups: f64,
     /// Groups that are between two passes of programming.
     pub(crate) between: f64,
@@ -30,7 +30,7 @@ pub(crate) struct BufferRoom {
     pub(crate) at_dies: f64,
     /// Cleaning comes in bursts, during which the host's groups wait.
     pub(crate) in_bursts: bool,
-    /// A power cut empties it: flushes and erasures wait for what is in it.
+    /// True for a volatile buffer: flushes and erasures wait for its content.
     pub(crate) volatile: bool,
 }
 
@@ -40,28 +40,28 @@ pub(super) struct Victim {
     pub(super) job: Relocation,
     /// The group that is moved next.
     pub(super) next: u32,
-    /// Pages that it was to gain when it was chosen, and those that the host has written since.
+    /// Expected gain in pages, and host pages written since.
     pub(super) gains: u64,
     pub(super) written: u64,
 }
 
 impl Victim {
-    /// Pages of the host that can still be written before its next group is due: that is when they would be more of
-    /// what it gains than was moved of all its pages.
+    /// Host pages left before its next group is due: that is when they would be more of what it
+    /// gains than was moved of all its pages.
     pub fn writes_before_due(&self, units: u32, data_pages: u32) -> u64 {
         let moved = u64::from(self.next) * u64::from(units);
         (moved * self.gains / u64::from(data_pages)).saturating_sub(self.written)
     }
 }
 
-/// The groups of the host that wait for their dies, or fill; and what is being cleaned.
+/// Groups of the host that wait for their dies, or are being filled; and the victims being cleaned.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     pub(super) shape: Groups,
     pub(super) room: BufferRoom,
-    /// Of each block the first page that is in the buffer.
+    /// First buffered page of each block.
     pub(super) from: Vec<u32>,
-    /// The block of each group, and its place among those of the block; oldest first.
+    /// Block of each group, and its index in the block; oldest first.
     pub(super) groups: VecDeque<(Block, u32)>,
     /// The block of the group with pages of the host that fills, by stream.
     pub(super) filling: Vec<u32>,
@@ -96,8 +96,9 @@ impl Window {
         window
     }
 
-    /// How many groups can be replaced: the one that fills, and those that wait. Of the groups at the dies the host
-    /// has the share that it has of all programs, 1 / A = 1 - v with v the share of valid pages of a victim.
+    /// Measures the number of replaceable groups: the one being filled, and the waiting ones. Of
+    /// the groups at the dies the host has the share that it has of all programs, 1 / A = 1 - v
+    /// with v the share of valid pages of a victim.
     pub(super) fn measure(&mut self) {
         let at_dies = self.room.at_dies * (1.0 - self.valid);
         let left = self.room.groups - self.room.between - at_dies;
@@ -105,7 +106,7 @@ impl Window {
         self.most = (1.0 + waiting).min(left).round().max(1.0) as usize;
     }
 
-    /// Behind the last page of a group.
+    /// End of a group's pages.
     pub fn end_of(&self, group: u32) -> u32 {
         group * self.shape.units + self.shape.units_of(group)
     }
@@ -122,7 +123,7 @@ impl Window {
         }
     }
 
-    /// A page of the host has its place; whether its group is full.
+    /// Places a host page; whether its group is full.
     #[inline]
     pub fn wrote(&mut self, filling: usize, block: Block, page: u32) -> bool {
         if self.filling[filling] != block.0 {
@@ -154,10 +155,10 @@ impl Window {
         }
     }
 
-    /// The oldest group goes to its die.
+    /// Sends the oldest group to its die.
     pub(super) fn leave(&mut self) {
         let Some((block, _)) = self.groups.pop_front() else { return };
-        // Groups of copies are none of those that wait for their dies.
+        // Groups of copies are not counted as waiting.
         let next = self.groups.iter().find(|(held, _)| *held == block);
         self.from[block.at()] = next.map_or(NONE, |(_, next)| next * self.shape.units);
     }

@@ -1,4 +1,4 @@
-//! Which frontier of its domain a page is programmed on.
+//! Choice of the frontier within a domain.
 //!
 //! With one stream there is nothing to choose. With two, pages that the host writes and pages that
 //! cleaning moves are kept apart, or hot pages and cold ones. A later copy should lie in a later block:
@@ -30,7 +30,7 @@ impl Ftl {
         self.program_in(stream, domain, lpn)
     }
 
-    /// As `begin`, for a page that cleaning moves.
+    /// `begin` for a page moved by cleaning.
     #[inline]
     pub(crate) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         match self.streams.told {
@@ -41,7 +41,7 @@ impl Ftl {
         }
     }
 
-    /// As `begin`, for a page whose place in a victim is known.
+    /// `begin` for a page with a known position in a victim.
     #[inline]
     pub(super) fn begin_move_from(&mut self, job: &Relocation, lpn: Lpn, from: Ppn) -> Programming {
         match self.streams.told {
@@ -62,7 +62,7 @@ impl Ftl {
         if self.streams.told == Told::Heat { self.stream_by_heat(lpn) } else { self.streams.host }
     }
 
-    /// As `complete`, for a moved page.
+    /// `complete` for a moved page.
     #[inline]
     pub(crate) fn stream_of_copy(&self, lpn: Lpn) -> Stream {
         match self.streams.told {
@@ -97,8 +97,8 @@ impl Ftl {
         }
     }
 
-    /// The stream that a page goes to behind a write buffer: its own, or where that has no room another. What has
-    /// frontiers of its own always finds room there.
+    /// The stream that a page goes to behind a write buffer: its own, or where that has no room
+    /// another. Pages with frontiers of their own always find room there.
     #[inline]
     pub(crate) fn stream_with_room(&self, domain: Domain, stream: Stream) -> Stream {
         let wanted = self.streams.of(domain, stream);
@@ -147,7 +147,7 @@ impl Ftl {
         self.placement.reclaimable.get(domain.at()).copied().unwrap_or(0)
     }
 
-    /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
+    /// Takes a padding page of a stream's group: from now on it is written with nothing.
     pub(crate) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
         self.pad_on(frontier, domain)
@@ -170,7 +170,7 @@ impl Ftl {
         self.program_on(self.cold_frontier(domain), domain, lpn)
     }
 
-    /// Takes the next page of a worn block that has all cold data that it gets.
+    /// Takes a padding page of a worn block without further cold data.
     pub(crate) fn pad_cold(&mut self, domain: Domain) -> Programming {
         let frontier = self.cold_frontier(domain);
         self.pad_on(frontier, domain)

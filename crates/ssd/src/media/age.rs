@@ -1,13 +1,13 @@
-//! A time that data age, as it is written: "90d at 40C".
+//! Duration of ageing, in text form: "90d at 40C".
 
 use crate::config::Celsius;
 use std::fmt;
 use std::str::FromStr;
 
-/// A time that data age, and the temperature if it is not that of the drive.
+/// Duration of ageing, with a temperature unless it is the drive's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Age {
-    /// How long.
+    /// Duration, seconds.
     pub seconds: u64,
     /// Temperature.
     pub at: Option<Celsius>,
@@ -15,7 +15,7 @@ pub struct Age {
     pub is_off: bool,
 }
 
-/// Units and their seconds, the longest first; a year is 365.25 days and a month its twelfth.
+/// Units and their seconds, longest first; a year is 365.25 days and a month its twelfth.
 const UNITS: [(&str, u64); 7] = [
     ("y", 31_557_600),
     ("mo", 2_629_800),
@@ -44,7 +44,7 @@ impl Age {
         format!(r"\s*{}\s*(?:{units})", options::NUMBER)
     }
 
-    /// So many seconds, at the temperature of the drive and with its power.
+    /// An age at the drive's temperature, with power.
     pub fn of_seconds(seconds: u64) -> Age {
         Age { seconds, at: None, is_off: false }
     }

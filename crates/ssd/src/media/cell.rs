@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The bit of a block's reads which says that it holds one bit a cell, and the one that it has younger parts.
+/// Mark bits in a block's read count: one bit per cell, and younger parts.
 const ONE_BIT: u32 = 1 << 31;
 const SPLIT: u32 = 1 << 30;
 /// Steps of a class in a unit of the logarithm of drift or errors.
@@ -11,16 +11,16 @@ const CLASS_STEPS: f64 = 1024.0;
 /// State of a block: 20 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Minute of the clock at which its first page was programmed.
+    /// Minute at which its first page was programmed.
     pub opened: u32,
-    /// Flash pages of it that the host has read since; the highest bits say that it holds one bit a cell, and that it has
-    /// younger parts.
+    /// Flash pages of it read by the host since; the highest bits say that it holds one bit a cell,
+    /// and that it has younger parts.
     pub reads: u32,
-    /// Age in minutes from which on its class is another.
+    /// Age in minutes at which its class changes.
     pub until_age: u32,
     /// Reads until the next class, in units of which a class knows some: 7 bits, and a power of two.
     until_reads: u16,
-    /// Pages of it are read at once whose hashes begin with less.
+    /// Pages with smaller hashes are read without retries.
     pub limit: u16,
     /// Logarithms of its mean drift and error rate, in steps.
     pub drift: i16,
@@ -41,7 +41,7 @@ impl Cell {
         Cell { opened, reads: if is_one_bit { ONE_BIT } else { 0 }, ..Cell::default() }
     }
 
-    /// Its age at a minute of the clock.
+    /// Age at a minute of the clock.
     #[inline]
     pub fn age(&self, minute: u32) -> u32 {
         minute.saturating_sub(self.opened)
@@ -54,7 +54,7 @@ impl Cell {
         age < self.until_age && reads < u64::from(self.until_units()) * u64::from(unit)
     }
 
-    /// The reads from which on its class is another.
+    /// Read count at which its class changes.
     #[inline]
     pub fn until_reads(&self, unit: u32) -> u32 {
         self.until_units().saturating_mul(unit)
@@ -65,8 +65,8 @@ impl Cell {
         u32::from(self.until_reads & 0x7f).wrapping_shl(u32::from(self.until_reads >> 7))
     }
 
-    /// Its class, the age and the units of reads up to which it is that, and its limit. Units have at most 7 digits that
-    /// are not 0, in binary.
+    /// Sets its class, the age and reads at which it changes, and its limit. Units have at most 7
+    /// digits that are not 0, in binary.
     pub fn set_class(
         &mut self,
         (drift, errors): (i16, i16),
@@ -84,30 +84,30 @@ impl Cell {
         self.reads += u32::from(self.reads() < SPLIT - 1);
     }
 
-    /// As `read`, for a read that leaves the block in its class.
+    /// `read` for a read within the present class.
     #[inline]
     pub fn count_one_read(&mut self) {
         self.reads += 1;
     }
 
-    /// True if it holds one bit a cell.
+    /// True with one bit per cell.
     pub fn is_one_bit(&self) -> bool {
         self.reads & ONE_BIT != 0
     }
 
-    /// True if it has younger parts.
+    /// True with younger parts.
     #[inline]
     pub fn is_split(&self) -> bool {
         self.reads & SPLIT != 0
     }
 
-    /// It has, from now on.
+    /// Marks it as having younger parts.
     pub fn split(&mut self) {
         self.reads |= SPLIT;
     }
 }
 
-/// A number with its highest bits alone, and the next such number.
+/// A number reduced to its highest bits, and the next larger such number.
 pub fn rounded(number: u32, bits: u32) -> (u32, u32) {
     let shift = (32 - number.leading_zeros()).saturating_sub(bits);
     let low = number >> shift << shift;

@@ -5,7 +5,7 @@
 use super::normal::chance_above;
 use crate::config::{Ecc, EccKind};
 
-/// Reach of the quantiles, and their number in a unit.
+/// Range of the quantiles, and their resolution.
 const REACH: f64 = 8.5;
 const EACH: f64 = 4.0;
 const POINTS: usize = 2 * (REACH * EACH) as usize + 1;
@@ -28,8 +28,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// A code of codewords of so many bits of data that corrects so many wrong ones; each of these takes as many bits of
-    /// parity as it takes to name a bit.
+    /// A code with `data_bits` per codeword that corrects `corrects` bits; each of these takes as
+    /// many bits of parity as it takes to name a bit.
     pub fn new(data_bits: u32, corrects: u32) -> Code {
         let bits = bits_of(data_bits, corrects);
         let rates = std::array::from_fn(|point| {
@@ -44,7 +44,7 @@ impl Code {
         self.rates[POINTS / 2]
     }
 
-    /// As `limit`, for a page, given its quantile.
+    /// `limit` for a page with its quantile.
     #[inline]
     pub fn of(&self, quantile: f64) -> f64 {
         let at = ((quantile + REACH) * EACH).clamp(0.0, (POINTS - 1) as f64);
@@ -53,13 +53,13 @@ impl Code {
         low + (high - low) * (at - point as f64)
     }
 
-    /// By how much pages differ: the standard deviation of that logarithm, about.
+    /// Variation between pages: the standard deviation of that logarithm, about.
     pub fn spread(&self) -> f64 {
         (self.of(1.0) - self.of(-1.0)) / 2.0
     }
 }
 
-/// Bits of a codeword with its parity: a BCH code over the smallest field that has room.
+/// Bits of a codeword including parity: a BCH code over the smallest field that has room.
 fn bits_of(data_bits: u32, corrects: u32) -> u32 {
     (8..32)
         .map(|power| (power, data_bits.saturating_add(corrects.saturating_mul(power))))
@@ -67,8 +67,8 @@ fn bits_of(data_bits: u32, corrects: u32) -> u32 {
         .map_or(u32::MAX, |(_, bits)| bits)
 }
 
-/// The logarithm of the error rate at which more bits are wrong than are corrected with the chance `beyond`; `within` is
-/// the rest of it, so that neither is lost to rounding.
+/// The logarithm of the error rate at which more bits are wrong than are corrected with the chance
+/// `beyond`; `within` is the complement, so that neither is lost to rounding.
 fn corrected_up_to(bits: u32, corrects: u32, beyond: f64, within: f64) -> f64 {
     let (mut low, mut high) = (-80.0_f64, -0.7_f64);
     for _ in 0..60 {
@@ -80,7 +80,7 @@ fn corrected_up_to(bits: u32, corrects: u32, beyond: f64, within: f64) -> f64 {
     low
 }
 
-/// The chance that of so many bits more than so many are wrong, and that they are not.
+/// Probability of more than `corrects` wrong bits, and its complement.
 fn chances(bits: u32, corrects: u32, rate: f64) -> (f64, f64) {
     let (n, k, odds) = (f64::from(bits), f64::from(corrects), rate / (1.0 - rate));
     let choose = libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);
@@ -110,7 +110,7 @@ mod tests {
     use super::super::normal::mean_over;
     use super::*;
 
-    /// Of coins, by hand: more than one head of three, and no head of none.
+    /// Coin tosses, calculated by hand: more than one head of three, and no head of none.
     #[test]
     fn chances_are_those_of_the_binomial_distribution() {
         let (above, below) = chances(3, 1, 0.5);
@@ -121,7 +121,7 @@ mod tests {
         assert!((below - 0.99_f64.powi(10)).abs() < 1e-12 && (above + below - 1.0).abs() < 1e-12);
     }
 
-    /// A BCH code of 1 KiB that corrects 72 bits has 14 bits of parity for each.
+    /// A BCH code of 1 KiB that corrects 72 bits has 14 parity bits for each.
     #[test]
     fn a_codeword_has_its_parity() {
         assert_eq!(bits_of(8192, 72), 8192 + 14 * 72);

@@ -36,7 +36,8 @@ pub struct FailingState {
     hits: BTreeMap<u32, Vec<Hit>>,
 }
 
-/// A die that falls sick: when, and the blocks that fail in the month before all of it does, with their minutes.
+/// A die that falls sick: start, and the blocks that fail in the month before the whole die, with
+/// their minutes.
 #[derive(Debug, Clone)]
 struct Sick {
     from: u32,
@@ -49,18 +50,18 @@ pub struct Failing {
     seed: u64,
     shape: Groups,
     blocks: u32,
-    /// By die, if it ever does.
+    /// Failure by die, if it ever fails.
     sick: Vec<Option<Sick>>,
-    /// Mean minutes between two defects of this drive, if it has any.
+    /// Mean minutes between defects of this drive, if any.
     between: Option<f64>,
-    /// Defects so far, the minute of the next one, and what they took that was not written since.
+    /// Number of defects, minute of the next one, and their unwritten pages.
     count: u64,
     next: f64,
     hits: BTreeMap<u32, Vec<Hit>>,
 }
 
 impl Failing {
-    /// The failures of a drive with these blocks, if it has any.
+    /// Failures of a drive with that many blocks, if any.
     pub fn new(spares: &Spares, shape: Groups, blocks: u32, seed: u64) -> Option<Box<Failing>> {
         spares.fail().then(|| {
             let hazard = -libm::log1p(-spares.sick_dies.min(1.0 - 1e-12)) / SICK_YEARS;
@@ -120,7 +121,7 @@ impl Failing {
         }
     }
 
-    /// True if a page is gone with its die.
+    /// True if a page was lost with its die.
     #[inline]
     pub fn is_sick(&self, die: u32, block: Block, minute: u32) -> bool {
         let die = if Mistake::SickNeighbour.is_planted() { die / 2 * 2 } else { die };
@@ -138,7 +139,7 @@ impl Failing {
         })
     }
 
-    /// Dies that are lost, and blocks of a die that are bad beside them.
+    /// Lost dies, and further bad blocks of single dies.
     pub fn counts(&self, minute: u32) -> (u32, u32) {
         let (mut lost, mut bad) = (0, 0);
         for sick in self.sick.iter().flatten() {
@@ -151,7 +152,7 @@ impl Failing {
         (lost, bad)
     }
 
-    /// Defects so far.
+    /// Number of defects.
     pub fn defects(&self) -> u64 {
         self.count
     }
@@ -222,7 +223,7 @@ impl Lived {
 }
 
 impl Fleet {
-    /// The life of one drive.
+    /// Simulates the life of a drive.
     pub fn live(&self, seed: u64) -> Lived {
         let mut draws = Draws::new(mix(seed, 4 << 32));
         let mut lived = Lived::default();

@@ -19,17 +19,17 @@ pub struct Aged {
 /// Chances of numbers of retries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retries {
-    /// The chance of so many; the last is that of the whole table and a search behind it.
+    /// Probability by number of retries; the last entry is the whole table with a search.
     pub chances: Vec<f64>,
 }
 
 impl Retries {
-    /// Their mean.
+    /// Mean number.
     pub fn mean(&self) -> f64 {
         self.chances.iter().enumerate().map(|(steps, chance)| steps as f64 * chance).sum()
     }
 
-    /// The chance of so many or more.
+    /// Probability of at least `steps`.
     pub fn at_least(&self, steps: usize) -> f64 {
         self.chances.iter().skip(steps).sum()
     }
@@ -41,7 +41,7 @@ pub struct Forecast {
     law: Law,
     ladder: Ladder,
     most_steps: u32,
-    /// Behind the table the best reference is searched.
+    /// True if the best reference is searched after the table.
     searches: bool,
     /// Total spreads of drift and errors.
     drift: f64,
@@ -52,7 +52,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of a law and a controller, given the total spreads of drift and errors.
+    /// A forecast for a law and a controller, given the total spreads of drift and errors.
     pub fn new(law: Law, ecc: &Ecc, retry: &Retry, drift: f64, errors: f64) -> Forecast {
         let ladder = Ladder::new(ecc, retry, law.errors_of_new());
         let searches = retry.search.ns().is_some();
@@ -68,7 +68,7 @@ impl Forecast {
         }
     }
 
-    /// Of a drive whose data age.
+    /// A forecast for a drive with ageing.
     pub fn of(config: &SsdConfig) -> Option<Forecast> {
         let media = &config.media;
         let law = Law::new(media)?;
@@ -79,14 +79,14 @@ impl Forecast {
         Some(Forecast { origin, ..forecast })
     }
 
-    /// The same of the drive as it is simulated, which has few word lines: their factors are spread evenly, so the worst
-    /// of them is not as bad as the worst of many.
+    /// A forecast for the simulated drive, with its few word lines: their factors are spread
+    /// evenly, so the worst of them is not as bad as the worst of many.
     pub fn of_its_lines(config: &SsdConfig) -> Option<Forecast> {
         let lines = Lines::of(config);
         Forecast::of(config).map(|forecast| Forecast { lines, ..forecast })
     }
 
-    /// The word lines, where they are counted.
+    /// Word lines, if counted.
     pub fn lines(&self) -> Option<&Lines> {
         self.lines.as_ref()
     }
@@ -96,12 +96,12 @@ impl Forecast {
         self.errors
     }
 
-    /// Where that comes from.
+    /// Origin of the spread.
     pub fn spread_origin(&self) -> SpreadOrigin {
         self.origin
     }
 
-    /// True if the retries of a read depend on what was read before, so that these are those of a first read.
+    /// True if retries depend on earlier reads, so that these are those of a first read.
     pub fn is_of_first_reads(&self) -> bool {
         matches!(self.ladder.reference, Reference::Last | Reference::Calibrated)
     }
@@ -135,11 +135,13 @@ impl Forecast {
         self.ladder.beyond_limit(of_line, half)
     }
 
-    /// By how much losses vary between the blocks of a die: the variance of the chance of a block, in squares of its mean.
+    /// Relative variance of losses between the blocks of a die: the variance of the chance of a
+    /// block, in squares of its mean.
     pub fn variance_of_blocks(&self, aged: Aged) -> f64 {
         let Some(lines) = &self.lines else { return 0.0 };
         let (drift, errors) = self.means(aged);
-        // The mean, and the variance in squares of it: chances are so small that their squares are none.
+        // Mean, and variance relative to its square: chances are so small that their squares are
+        // none.
         let moments = |of: &dyn Fn(f64) -> f64| {
             let mean = coarse(of);
             let square = if mean > 0.0 { coarse(|z| (of(z) / mean).powi(2)) - 1.0 } else { 0.0 };
@@ -171,8 +173,8 @@ impl Forecast {
         of(by_errors) + of(by_drift)
     }
 
-    /// The same where one of every `of` groups is parity: another page of the stripe must be lost too. Pages of a
-    /// stripe that lie on one word line share its factor; staggered ones do not.
+    /// `lost` with one parity group in `of`: another page of the stripe must be lost too. Pages of
+    /// a stripe that lie on one word line share its factor; staggered ones do not.
     pub fn lost_of_stripe(&self, aged: Aged, of: u32, is_staggered: bool) -> f64 {
         if of < 2 {
             return self.lost(aged);
@@ -219,12 +221,13 @@ impl Forecast {
         Retries { chances }
     }
 
-    /// The chance of no more than so many retries.
+    /// Probability of at most `steps` retries.
     fn at_most(&self, aged: Aged, steps: f64) -> f64 {
         let (drift, errors) = self.means(aged);
         // The correction limit of a page is part of the differences between pages.
         let spread = libm::hypot(self.errors, self.ladder.spread());
-        // Given errors, the window; given where the read begins, the chance of no more than so many steps.
+        // Given errors, the window; given the start of the read, the probability of at most that
+        // many steps.
         let within = |z: f64, from: f64| {
             let page = errors * libm::exp(spread * z - self.errors * self.errors / 2.0);
             let reach = steps + self.ladder.window(page);
@@ -240,7 +243,7 @@ impl Forecast {
         }
     }
 
-    /// The chance that a page has drifted by less than so much.
+    /// Probability of a drift below `limit`.
     fn below(&self, mean: f64, limit: f64) -> f64 {
         if limit < 0.0 {
             return 0.0;
@@ -264,7 +267,7 @@ impl Forecast {
     }
 }
 
-/// The chance of one of two independent events, or both.
+/// Probability of at least one of two independent events.
 fn either(one: f64, other: f64) -> f64 {
     one + other - one * other
 }

@@ -8,12 +8,12 @@ use engine::Time;
 /// Steps of the table that are none: references of flash that does not drift.
 const NOTHING: f64 = 1e-12;
 
-/// Reading of a page, and the reach of its code.
+/// Reading of a page, and the capability of its code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
     /// Retries of the table, at most.
     steps: u32,
-    /// Where a read begins in the table.
+    /// First reference of a read.
     pub reference: Reference,
     /// Error of the estimate of where.
     pub estimate_error: f64,
@@ -27,7 +27,7 @@ pub struct Ladder {
     window_each: f64,
     /// Soft levels: the raw error rate that each corrects, and its senses.
     soft: Vec<(f64, u32)>,
-    /// Where it corrects a number of bits.
+    /// Code of a limited number of bits, if so.
     code: Option<Code>,
 }
 
@@ -40,9 +40,10 @@ pub struct Outcome {
     pub soft: u32,
     /// The table did not reach: the best reference was searched.
     pub searched: bool,
-    /// Nothing corrects it.
+    /// True if uncorrectable.
     pub lost: bool,
-    /// Parity brought it back: how many other pages of its stripe were read, and the retries of the worst of them.
+    /// Reconstruction from parity: how many other pages of its stripe were read, and the retries of
+    /// the worst of them.
     pub rebuilt: Option<Rebuilt>,
 }
 
@@ -51,19 +52,19 @@ pub struct Outcome {
 pub struct Rebuilt {
     /// Pages read.
     pub pages: u32,
-    /// Retries of the worst of them.
+    /// Retries of the worst page.
     pub steps: u32,
 }
 
 impl Outcome {
-    /// True if its first sense was enough.
+    /// True without retries.
     pub fn is_plain(&self) -> bool {
         *self == Outcome::default()
     }
 }
 
 impl Ladder {
-    /// As the configuration says, for flash of which a new block has the error rate `new`.
+    /// A ladder of the configuration, for flash with the error rate `new` in new blocks.
     pub fn new(ecc: &Ecc, retry: &Retry, new: f64) -> Ladder {
         let code = code_of(ecc);
         let hard_log = code.as_ref().map_or_else(|| libm::log(ecc.hard), Code::middle);
@@ -83,29 +84,29 @@ impl Ladder {
         }
     }
 
-    /// The raw error rate beyond which nothing corrects.
+    /// Maximum correctable raw error rate.
     pub fn limit(&self) -> f64 {
         self.soft.last().map_or(self.hard, |(rate, _)| *rate)
     }
 
-    /// As `limit`, for hard decoding; where it corrects a number of bits, for half of all pages.
+    /// `limit` for hard decoding; where it corrects a number of bits, for half of all pages.
     pub fn hard(&self) -> f64 {
         self.hard
     }
 
-    /// True if pages differ in what hard decoding corrects of them.
+    /// True if pages differ in their hard-decoding limit.
     #[inline]
     pub fn differs(&self) -> bool {
         self.code.is_some()
     }
 
-    /// By how much a page with this quantile is corrected further than half of all pages are, as a logarithm.
+    /// Logarithmic distance of a page's limit from the median, given its quantile.
     #[inline]
     pub fn further(&self, quantile: f64) -> f64 {
         self.code.as_ref().map_or(0.0, |code| code.of(quantile) - code.middle())
     }
 
-    /// The standard deviation of that.
+    /// Standard deviation of that distance.
     pub fn spread(&self) -> f64 {
         self.code.as_ref().map_or(0.0, Code::spread)
     }
@@ -118,7 +119,7 @@ impl Ladder {
         }
     }
 
-    /// As `beyond`, for all correction together.
+    /// `beyond` for all stages of correction.
     pub fn beyond_limit(&self, errors: f64, spread: f64) -> f64 {
         match self.soft.last() {
             Some((rate, _)) => chance_lost(errors, *rate, spread),
@@ -131,14 +132,14 @@ impl Ladder {
         self.window_by(libm::log(errors))
     }
 
-    /// As `window`, by the logarithm of the error rate.
+    /// `window` by the logarithm of the error rate.
     #[inline]
     fn window_by(&self, errors: f64) -> f64 {
         (self.window_each * (self.hard_log - errors)).max(0.0)
     }
 
-    /// What a read comes to of a page whose best reference is `drift` steps away, and which has this raw error rate
-    /// there; it begins at reference `from`.
+    /// Outcome of reading a page with the given drift and raw error rate; it begins at reference
+    /// `from`.
     pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
         self.climb_from(drift, (libm::log(errors), 0.0), from)
     }
@@ -153,7 +154,7 @@ impl Ladder {
         x > 0.0 && errors < self.hard_log && self.window_by(errors) * above >= 1.0
     }
 
-    /// As `climb`, by the logarithm of the error rate, and the distance of its limit from that of half of all pages.
+    /// `climb` by the logarithm of the error rate, and the distance of its limit from the median.
     pub fn climb_from(&self, drift: f64, (errors, further): (f64, f64), from: f64) -> Outcome {
         let needed = (drift - from).abs() - self.window_by(errors - further);
         let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };

@@ -1,4 +1,5 @@
-//! What becomes of data in the cells: the clock of retention, the drift of the levels, and the errors that are left.
+//! Ageing of data in the cells: the clock of retention, the drift of the levels, and the errors
+//! that are left.
 //!
 //! Two variables make a read. The *drift* is how many steps of the retry table the best reference has moved: it decides
 //! how many senses a read needs. The *raw error rate* at that reference decides whether the code corrects at all.
@@ -25,9 +26,9 @@ pub fn acceleration(activation: f64, celsius: f64) -> f64 {
 /// Growth of the errors with time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Retention {
-    /// So much times the logarithm of 1 + hours.
+    /// Proportional to the logarithm of 1 + hours.
     Logarithm(f64),
-    /// So much times powers of the cycles and the hours.
+    /// Proportional to powers of the cycles and the hours.
     Powers(f64, f64, f64),
 }
 
@@ -39,7 +40,7 @@ pub struct Law {
     drift: f64,
     /// Cycles that double the drift.
     drift_cycles: f64,
-    /// Exponent of time, if it is a power.
+    /// Exponent of time, for a power law.
     power: Option<f64>,
     /// Raw error rate of a new block, and what wear, time and reads add.
     new: f64,
@@ -140,7 +141,8 @@ impl Law {
         acceleration(self.activation, celsius)
     }
 
-    /// Steps that the best reference has moved, the mean over pages: after so many erasures, and hours at 30 degrees.
+    /// Steps that the best reference has moved, the mean over pages: after erasures and hours at 30
+    /// degrees.
     pub fn drift(&self, cycles: f64, hours: f64) -> f64 {
         let time = match self.power {
             Some(power) => libm::pow(hours / MONTH, power),
@@ -149,7 +151,8 @@ impl Law {
         self.drift * (1.0 + cycles / self.drift_cycles) * time
     }
 
-    /// The raw error rate at the best reference, the mean over pages; `reads` are those of a block / its pages.
+    /// The raw error rate at the best reference, the mean over pages; `reads` is the number per
+    /// page of the block.
     pub fn errors(&self, cycles: f64, hours: f64, reads: f64) -> f64 {
         let worn = cycles / 1000.0;
         let disturbed = if reads > 0.0 {
@@ -168,7 +171,7 @@ impl Law {
         self.errors_of_new() + self.wear * libm::pow(worn, self.wear_power) + time + disturbed
     }
 
-    /// That of a block which was just programmed for the first time.
+    /// Error rate of a newly programmed new block.
     pub fn errors_of_new(&self) -> f64 {
         self.new
     }
@@ -247,7 +250,7 @@ mod tests {
             let after = found(&media);
             assert!(after.0 > before.0 || after.1 > before.1, "{place}");
         }
-        // By the logarithm of time, a month is the same month.
+        // For the logarithmic law, a month is the same unit.
         let log = Law::new(&Media { drift: DriftLaw::Log, drift_month: 5.0, ..begin }).unwrap();
         assert!((log.drift(0.0, MONTH) - 5.0).abs() < 1e-9);
     }

@@ -1,5 +1,6 @@
-//! The word lines of a drive that is simulated in part. They are few, and their quantiles are spread evenly, so that their
-//! mean is that of many; of the worst of many they have nothing, and losses come from the worst.
+//! The word lines of a drive that is simulated in part. They are few, with evenly spaced quantiles,
+//! so that their mean is that of many; of the worst of many they have nothing, and losses come from
+//! the worst.
 
 use super::normal::exceeded_with;
 use crate::config::SsdConfig;
@@ -14,11 +15,11 @@ pub struct Lines {
     quantiles: Vec<f64>,
     /// Standard deviation of the logarithm of the drift between word lines.
     drift: f64,
-    /// The same between blocks.
+    /// Spread between blocks.
     drift_of_blocks: f64,
-    /// Flash pages of a block of one die.
+    /// Flash pages of a block on one die.
     pages_of_block: u32,
-    /// Of the other pages of a stripe, the share that lies on the word line of a page.
+    /// Share of the other pages of a stripe on the same word line.
     beside: f64,
 }
 
@@ -35,7 +36,7 @@ impl Lines {
         })
     }
 
-    /// Flash pages of a block of one die.
+    /// Flash pages of a block on one die.
     pub fn pages_of_block(&self) -> u32 {
         self.pages_of_block
     }
@@ -50,17 +51,18 @@ impl Lines {
         self.quantiles.len()
     }
 
-    /// True if they are so few that means differ too.
+    /// True if they are so few that means differ as well.
     pub fn are_few(&self) -> bool {
         self.count() <= FEW
     }
 
-    /// The mean over them of what comes of their deviation.
+    /// Mean over the lines of a function of their deviation.
     pub fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         self.quantiles.iter().map(|z| of(*z)).sum::<f64>() / self.count() as f64
     }
 
-    /// The chance that a page is lost with another of its stripe, given that of a page by the deviation of its line.
+    /// Probability that a page is lost with another of its stripe, given that of a page by its
+    /// line's deviation.
     pub fn mean_of_stripes(&self, others: f64, of: impl Fn(f64) -> f64) -> f64 {
         let chances: Vec<f64> = self.quantiles.iter().map(|z| of(*z).min(1.0 - 1e-12)).collect();
         let is_read = |page: f64| libm::log1p(-page);
@@ -69,7 +71,7 @@ impl Lines {
         let sum: f64 = chances.iter().sum();
         let of_logarithms: f64 = chances.iter().map(|page| is_read(*page)).sum();
         let of_page = |page: &f64| {
-            // Where the others go round all lines, each has its share; few of them lie on any.
+            // With the others spread over all lines, each has its share; few of them lie on any.
             let one_apart = if apart >= elsewhere {
                 (of_logarithms - is_read(*page)) / elsewhere
             } else {
@@ -80,7 +82,7 @@ impl Lines {
         chances.iter().map(of_page).sum::<f64>() / chances.len() as f64
     }
 
-    /// The mean over them of a chance that depends on the mean drift and the spread of it, if the lines differ at all.
+    /// Mean over the lines of a probability that depends on mean drift and spread.
     pub fn below(&self, mean: f64, spread: f64, of: impl Fn(f64, f64) -> f64) -> Option<f64> {
         let rest = (spread * spread - self.drift * self.drift).max(0.0).sqrt();
         let of_line =
@@ -99,7 +101,7 @@ pub fn stagger_of(config: &SsdConfig, shape: &Groups) -> u32 {
     if config.parity.stagger { (shape.rounds() / shape.width).max(1) } else { 0 }
 }
 
-/// Of all pairs of groups of a stripe the share on one word line.
+/// Share of a stripe's pairs of groups that lie on one word line.
 fn beside(groups: &Groups, stagger: u32) -> f64 {
     let line = |group: u32| {
         let die = groups.place(0, group).die;
@@ -108,7 +110,7 @@ fn beside(groups: &Groups, stagger: u32) -> f64 {
     let (mut same, mut all) = (0_u64, 0_u64);
     for first in 0..groups.per_block {
         let Some(stripe) = groups.stripe_of(first) else { return 0.0 };
-        // Parity has no place of its own here: it is as any other.
+        // Parity has no position of its own here: it is as any other.
         for other in stripe.filter(|it| *it < groups.per_block && *it != first) {
             all += 1;
             same += u64::from(line(first) == line(other));

@@ -1,12 +1,12 @@
-//! What of a drive's data is known to be lost: pages of the flash that hold a copy of what could not be read, and
-//! logical pages over which a write in part is under way.
+//! Known losses of a drive's data: pages of the flash that hold a copy of what could not be read,
+//! and logical pages over which a write in part is under way.
 
 use super::planted::Mistake;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Lost pages that are known.
+/// Known lost pages.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Losses {
     poisoned: BTreeSet<u64>,
@@ -26,12 +26,13 @@ impl Losses {
         !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
     }
 
-    /// A logical page that cannot be read is about to be written in part: the rest of it stays lost.
+    /// A logical page that cannot be read is about to be written in part: the rest of the page
+    /// stays lost.
     pub fn begin_part(&mut self, lpn: u64) {
         *self.partial.entry(lpn).or_default() += 1;
     }
 
-    /// True if that is so of a logical page.
+    /// True if a logical page is lost.
     #[inline]
     pub fn is_partial(&self, lpn: u64) -> bool {
         !self.partial.is_empty() && self.partial.contains_key(&lpn)
@@ -65,7 +66,7 @@ impl Losses {
         }
     }
 
-    /// True if anything is known to be lost.
+    /// True with known losses.
     #[inline]
     pub fn are_known(&self) -> bool {
         !self.poisoned.is_empty() || !self.partial.is_empty()

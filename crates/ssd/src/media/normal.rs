@@ -88,7 +88,7 @@ pub fn exceeded_with(chance: f64) -> f64 {
     if chance <= 0.5 { upper(chance) } else { -upper(1.0 - chance) }
 }
 
-/// With which chance a standard normal variable exceeds a value.
+/// Probability that a standard normal variable exceeds a value.
 pub fn chance_above(z: f64) -> f64 {
     0.5 * libm::erfc(z * FRAC_1_SQRT_2)
 }
@@ -110,7 +110,7 @@ const POINT_BITS: u32 = 12;
 const TAIL_POINTS: usize = 32;
 
 impl Quantiles {
-    /// The table; its last point is that of the largest hash.
+    /// The table; the last point is that of the largest hash.
     pub fn new() -> Quantiles {
         let last = 1_u64 << POINT_BITS;
         let hash = |point: u64| if point < last { point << (64 - POINT_BITS) } else { u64::MAX };
@@ -144,7 +144,7 @@ pub fn mix(a: u64, b: u64) -> u64 {
     mix_into(stirred(a), b)
 }
 
-/// The first number of a hash, stirred once and for all.
+/// Precomputed first number of a hash.
 #[inline]
 pub fn stirred(a: u64) -> u64 {
     stir(a.wrapping_add(0x9e37_79b9_7f4a_7c15))

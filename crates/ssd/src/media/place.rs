@@ -1,32 +1,32 @@
-//! Pages of the flash, and how much they differ.
+//! Flash pages, and their variation.
 
 use crate::ids::Block;
 
 /// Spread between word lines, blocks and pages: standard deviations of logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Spreads {
-    /// Of word lines.
+    /// Variation of word lines.
     pub layer: f64,
-    /// Of blocks.
+    /// Variation of blocks.
     pub block: f64,
-    /// Of pages.
+    /// Variation of pages.
     pub page: f64,
 }
 
 impl Spreads {
-    /// Logarithm of the mean of a lognormal variable over its median.
+    /// Logarithm of mean over median of a lognormal variable.
     pub fn above(self) -> f64 {
         (self.layer * self.layer + self.block * self.block + self.page * self.page) / 2.0
     }
 
-    /// The deviation of a page, given those of its word line, block and itself.
+    /// Deviation of a page, from those of its word line, its block and itself.
     #[inline]
     pub fn of(self, layer: f64, block: f64, page: f64) -> f64 {
         self.layer * layer + self.block * block + self.page * page
     }
 }
 
-/// State of a block beside its age: its erasures, and its programmed logical pages.
+/// State of a block besides its age: its erasures, and its programmed logical pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Erasures.
@@ -51,7 +51,7 @@ pub struct FlashPage {
     pub block: Block,
     /// The group.
     pub group: u32,
-    /// The row of that.
+    /// Row of that group.
     pub row: u32,
     /// The plane.
     pub plane: u32,

@@ -14,39 +14,39 @@ planted! {
         CleaningHeals,
         /// Cleaning without time does.
         UntimedCleaningHeals,
-        /// A write of a part of a page makes all of it readable.
+        /// A partial write makes the whole page readable.
         PartHeals,
-        /// A write of all of it does not.
+        /// A full write does not heal.
         NothingHeals,
-        /// Unreadable pages stay so in an erased block.
+        /// Unreadable pages survive an erasure.
         PoisonStays,
-        /// A read that fails is answered as if it had not.
+        /// Failed reads are reported as successful.
         FailureIsSilent,
         /// Parity brings back a page also if another of its stripe is lost.
         ParityKnowsAll,
-        /// Reading other pages of a stripe takes no time.
+        /// Reads for a reconstruction take no time.
         RebuildIsFree,
         /// Retries take no time at the die.
         RetriesAreFree,
-        /// The temperature at which data lie is not asked.
+        /// The temperature is ignored.
         AlwaysThirty,
-        /// A saved drive is young when it is restored.
+        /// A restored drive is young.
         SavedIsYoung,
         /// Erasures do not wear.
         NoWear,
         /// Reads without time never fail.
         UntimedNeverFails,
-        /// A page of one bit ages as one of three.
+        /// A one-bit page ages like a native one.
         SlcAsNative,
-        /// Refreshed data keep their date.
+        /// Refreshed data keep their age.
         RefreshKeepsDate,
         /// A patrol reads nothing.
         PatrolReadsNothing,
-        /// Reads of a block count on when it is erased.
+        /// Read counts of a block survive its erasure.
         ReadsOfTheErased,
-        /// Drives do not differ in how many defects they have.
+        /// All drives have the same rate of defects.
         PoissonDefects,
-        /// A sick die takes pages of its neighbour.
+        /// A sick die affects its neighbour.
         SickNeighbour,
     }
 }

@@ -8,7 +8,7 @@ pub struct Proof {
     /// Nor if a block has been erased or read more often.
     erases: u32,
     reads: u32,
-    /// It was tried in vain; the clock does not go back.
+    /// True after a failed attempt; the clock does not go back.
     failed: bool,
 }
 
@@ -16,13 +16,13 @@ pub struct Proof {
 const AHEAD: [u32; 3] = [24 * 60, 64, 1 << 20];
 
 impl Proof {
-    /// True if it holds at a minute.
+    /// True if the proof is valid at a minute.
     #[inline]
     pub fn holds_at(&self, minute: u32) -> bool {
         minute < self.before
     }
 
-    /// True if it was not tried in vain.
+    /// True without a failed attempt.
     pub fn may_be_tried(&self) -> bool {
         !self.failed
     }
@@ -42,7 +42,7 @@ impl Proof {
         }
     }
 
-    /// A block has been erased so often.
+    /// Sets the number of erasures of a block.
     #[inline]
     pub fn hear_of_erases(&mut self, erases: u32) {
         if erases > self.erases {

@@ -1,14 +1,14 @@
-//! What the media of a drive came to.
+//! Report of a drive's media.
 
 use super::spread::CODEWORD_BITS;
 use crate::device::{Field, Formula, Report};
 use serde_json::{Value, json};
 
-/// Upper bound with 95 % confidence of the mean of a count of 0 (Poisson), and what a count adds to it.
+/// Upper 95 % bound of the mean for a count of 0 (Poisson), and its increment per count.
 const NONE_SEEN: f64 = 3.0;
 
-/// Uncorrectable bit error rate as JESD218 counts it: codewords beyond correction / bits read. What is read of a page
-/// is one codeword, as in the closed form.
+/// Uncorrectable bit error rate as defined by JESD218: codewords beyond correction / bits read.
+/// Each page read counts as one codeword, as in the closed form.
 pub fn uber(lost: f64, reads: f64) -> f64 {
     lost / (reads * CODEWORD_BITS)
 }
@@ -18,7 +18,7 @@ fn most_of(count: f64) -> f64 {
     if count > 0.0 { count + 2.0 * count.sqrt() + 2.0 } else { NONE_SEEN }
 }
 
-/// Pages of a section that the host could not read: those that parity brings back reach it.
+/// Pages of a section that the host could not read: pages restored from parity are readable.
 fn lost(of: &Report) -> f64 {
     (of.count("uncorrectable") - of.count("rebuilt")) as f64
 }
@@ -28,7 +28,7 @@ fn uber_of(section: &Report, lost: f64) -> Value {
     json!((reads > 0).then(|| uber(lost, reads as f64)))
 }
 
-/// What the media came to. The many fields are the rows of the section `media` of results.
+/// Counts of the media. The many fields are the rows of the section `media` of results.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MediaReport {
     /// Days on the clock of retention: at 30 degrees.
@@ -39,18 +39,18 @@ pub struct MediaReport {
     pub drift: [f64; 2],
     /// The spread of the error rates between pages.
     pub spread_errors: f64,
-    /// Of pages that hold data, a sample: how many, and those of them that would take retries if they were read now, and
-    /// those that could not be read, also not from parity.
+    /// A sample of pages with data: its size, the pages that need retries at present, and those
+    /// unreadable even with parity.
     pub sample: [u64; 3],
     /// Flash pages that the host read, by the retries that each took.
     pub retries: Vec<u64>,
-    /// Those of them that needed soft decoding.
+    /// Reads with soft decoding.
     pub soft_reads: u64,
     /// Searched.
     pub searched: u64,
-    /// Beyond correction, or copies of what was.
+    /// Uncorrectable reads, and those of poisoned copies.
     pub uncorrectable: u64,
-    /// Those that parity brought back.
+    /// Pages restored from parity.
     pub rebuilt: u64,
     /// Reads of logical pages that failed.
     pub unreadable: u64,
@@ -67,7 +67,7 @@ pub struct MediaReport {
 }
 
 impl MediaReport {
-    /// Flash pages that the host read, and those of them that took retries.
+    /// Flash pages read by the host, and those with retries.
     pub fn reads(&self) -> [u64; 2] {
         let all: u64 = self.retries.iter().sum();
         [all, all - self.retries.first().copied().unwrap_or(0)]

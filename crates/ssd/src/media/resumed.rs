@@ -1,4 +1,4 @@
-//! Blocks that were open while data aged: what is written to such a block afterwards is younger than what it held.
+//! Blocks that were open while data aged: pages written later to such a block are younger.
 
 use crate::ids::Block;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// The younger parts of blocks. Only blocks that were open when time passed without requests have any.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Resumed {
-    /// By block the groups from which on it is younger, ascending, and the numbers of the parts.
+    /// First groups of the younger parts by block, ascending, with the parts' numbers.
     parts: BTreeMap<u32, Vec<(u32, u32)>>,
-    /// Number of numbers in use or free, and the free ones.
+    /// Count of used and free numbers, and the free ones.
     count: u32,
     free: Vec<u32>,
 }

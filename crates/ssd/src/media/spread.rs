@@ -1,5 +1,5 @@
-//! How much pages differ: the spread of their error rates is worth sixteen orders of magnitude of losses, so it is not a
-//! free number but follows from what the drive is rated for.
+//! Variation between pages: the spread of their error rates is worth sixteen orders of magnitude of
+//! losses, so it is not a free number but follows from what the drive is rated for.
 
 use super::code::{Code, code_of};
 use super::law::{Law, YEAR};
@@ -22,7 +22,7 @@ pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
     chance_above(libm::log(limit / errors) / spread + spread / 2.0)
 }
 
-/// As `beyond`, where a code corrects a number of bits, which are wrong by chance.
+/// `beyond` for a code that corrects a number of random wrong bits.
 pub fn chance_beyond(code: &Code, errors: f64, spread: f64) -> f64 {
     mean_over(|z| chance_lost(errors, libm::exp(code.of(z)), spread))
 }
@@ -46,7 +46,7 @@ pub fn allowed(uber: f64, parity_of: u32) -> f64 {
     if parity_of < 2 {
         return uber * CODEWORD_BITS;
     }
-    // A flash page of 16 codewords is lost with the first of them.
+    // A flash page of 16 codewords is lost with its first one.
     libm::sqrt(uber * CODEWORD_BITS / (16.0 * f64::from(parity_of - 1)))
 }
 
@@ -69,19 +69,19 @@ pub fn of_rating(law: &Law, limit: f64, rated_cycles: f64, parity_of: u32) -> Op
     widest(errors, limit, allowed(UBER, parity_of))
 }
 
-/// Where the spread of a drive comes from.
+/// Origin of a drive's spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpreadOrigin {
-    /// It is stated.
+    /// Stated in the configuration.
     Given,
-    /// It is the widest that the rating allows.
+    /// The widest allowed by the rating.
     Rating,
     /// No spread meets the rating.
     OutOfReach,
 }
 
 impl SpreadOrigin {
-    /// As a word of results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             SpreadOrigin::Given => "given",
@@ -93,7 +93,7 @@ impl SpreadOrigin {
 
 /// The spread of the error rates between pages, and where it comes from.
 pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
-    /// Where no spread meets the rating.
+    /// Spread if none meets the rating.
     const OUT_OF_REACH: f64 = 0.1;
     if let Some(given) = config.media.spread_errors {
         return (given, SpreadOrigin::Given);

@@ -56,7 +56,7 @@ impl Tally {
         retries
     }
 
-    /// A flash page is beyond correction by what was copied to it.
+    /// Counts a flash page made uncorrectable by a poisoned copy.
     pub fn count_uncorrectable(&mut self) {
         self.uncorrectable += 1;
     }
@@ -66,7 +66,7 @@ impl Tally {
         self.unreadable += 1;
     }
 
-    /// It wrote one anew that it could not have read.
+    /// Counts a rewritten page that was unreadable.
     pub fn count_healed(&mut self) {
         self.healed += 1;
     }

@@ -12,7 +12,7 @@ use engine::Time;
 #[derive(Debug, Clone, Copy, Default)]
 struct Job {
     victim: Option<Relocation>,
-    /// Pages of its victim on their way to other units.
+    /// Pages of its victim in transit to other units.
     streaming: u32,
     /// A page of another unit's victim is being copied here.
     receiving: bool,
@@ -28,13 +28,13 @@ pub struct Jobs {
     /// Units whose erasure waits for a program elsewhere.
     barred: Vec<Unit>,
     config: Cleaning,
-    /// While a unit cleans nothing else begins on it, nor elsewhere because of it.
+    /// True if a cleaning unit runs nothing else, nor do its dependents.
     cleans_alone: bool,
 }
 
 impl Jobs {
-    /// Of a drive that cleans through a write buffer there are none. `is_simple` where units do not depend on
-    /// each other, `spans` where pools span several.
+    /// A drive with a write buffer has no jobs. `is_simple` where units do not depend on each
+    /// other, `spans` where pools span several.
     pub fn new(config: &SsdConfig, geometry: &Geometry, (is_simple, spans): (bool, bool)) -> Jobs {
         let config = config.cleaning.clone();
         let blocking = config.time == CleaningTime::Blocking;
@@ -47,7 +47,8 @@ impl Jobs {
         }
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
     /// True if a unit that cleans does nothing else before it is through.
     #[inline]
@@ -55,7 +56,7 @@ impl Jobs {
         self.config.time == CleaningTime::Blocking
     }
 
-    /// True if while a unit cleans nothing else begins on it, nor elsewhere because of it.
+    /// True if a cleaning unit runs nothing else, nor do its dependents.
     #[inline]
     pub fn clean_alone(&self) -> bool {
         self.cleans_alone
@@ -87,7 +88,7 @@ impl Jobs {
         self.each[unit.at()].victim
     }
 
-    /// True if it is cleaning.
+    /// True while cleaning.
     #[inline]
     pub fn has_job(&self, unit: Unit) -> bool {
         self.each[unit.at()].victim.is_some()
@@ -98,7 +99,7 @@ impl Jobs {
         self.each.iter().map(|it| u32::from(it.victim.is_some())).sum()
     }
 
-    /// True if a unit has an operation of cleaning, or waits for a page to be copied to it.
+    /// True if a unit has an operation of cleaning, or waits for an incoming copy.
     #[inline]
     pub fn is_busy(&self, unit: Unit) -> bool {
         self.each[unit.at()].since.is_some()
@@ -122,13 +123,14 @@ impl Jobs {
         self.each[unit.at()].streaming
     }
 
-    /// True if pages are being copied to a unit, or from it.
+    /// True if pages are being copied to or from a unit.
     pub fn takes_part_in_streams(&self, unit: Unit) -> bool {
         let it = &self.each[unit.at()];
         it.receiving || it.streaming > 0
     }
 
-    // ---- told ------------------------------------------------------------------------------------
+    // ---- commands
+    // --------------------------------------------------------------------------------
 
     /// Cleaning job of a unit, to be continued.
     #[inline]
@@ -136,13 +138,13 @@ impl Jobs {
         &mut self.each[unit.at()].victim
     }
 
-    /// An operation of cleaning begins at a unit, if it did not.
+    /// Starts the cleaning state of a unit, if new.
     #[inline]
     pub fn begin_operation(&mut self, unit: Unit, now: Time) {
         self.each[unit.at()].since.get_or_insert(now);
     }
 
-    /// A unit is free for other work again.
+    /// Frees a unit for other work.
     #[inline]
     pub fn end_operation(&mut self, unit: Unit, now: Time) {
         let it = &mut self.each[unit.at()];
@@ -187,7 +189,7 @@ impl Jobs {
         }
     }
 
-    /// It waits no more.
+    /// Ends the wait of an erasure.
     #[inline]
     pub fn unbar(&mut self, unit: Unit) {
         if !self.barred.is_empty() {
@@ -201,7 +203,7 @@ impl Jobs {
         !self.barred.is_empty()
     }
 
-    /// The units whose erasures wait are asked again.
+    /// Takes the units with waiting erasures, to ask them again.
     pub fn take_barred(&mut self, now: Time) -> Vec<Unit> {
         let units = std::mem::take(&mut self.barred);
         if self.block() {

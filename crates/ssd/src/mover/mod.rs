@@ -1,8 +1,8 @@
 //! Relocations under way: the blocks that are being emptied, the reads of their pages, and the erasures that wait.
 //!
-//! A machine: it says what dies are to read and to erase, and is told what they have done. `jobs.rs` serves units
-//! without a write buffer, `victims.rs` goes through the buffer. The [`Ftl`](super::ftl::Ftl) decides which block
-//! is cleaned and where its pages go.
+//! A machine: it issues reads and erases to dies, and receives their ends. `jobs.rs` serves units
+//! without a write buffer, `victims.rs` goes through the buffer. The [`Ftl`](super::ftl::Ftl)
+//! decides which block is cleaned and where its pages go.
 
 mod jobs;
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn a_victim_is_read_group_by_group_and_erased_on_all_its_dies() {
         }
         read += 1;
     }
-    // All sixteen groups of the line were looked at; then it is due for erasure.
+    // All sixteen groups of the line were scanned; then it is due for erasure.
     assert_eq!(read, 16);
     assert!(!mover.has_victim(domain) || mover.take_read(domain).is_some());
     let number = mover.erase_after(job, 0);

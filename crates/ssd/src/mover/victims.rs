@@ -18,7 +18,7 @@ struct Victim {
     reading: u32,
 }
 
-/// A block that is being erased, or is due for erasure.
+/// A block being erased, or due for erasure.
 #[derive(Debug, Clone, Copy)]
 struct Erasing {
     job: Relocation,
@@ -40,12 +40,12 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// What is to be read of it, and how many pages of the first row of each cross the bus.
+    /// Batches to read, with the pages of each first row to transfer.
     pub fn batches(&self) -> impl Iterator<Item = (Batch, u32)> + '_ {
         self.batches.iter().copied().flatten()
     }
 
-    /// Whether that is nothing.
+    /// True without batches.
     pub fn is_empty(&self) -> bool {
         self.batches[0].is_none()
     }
@@ -60,10 +60,10 @@ pub struct Mover {
     most_rows: u32,
     /// The buffer survives power cuts: erasures wait for nothing.
     protected: bool,
-    /// By domain.
+    /// Victims by domain.
     victims: Vec<Option<Victim>>,
     erasing: Slots<Erasing>,
-    /// Batches that each die is asked for.
+    /// Batches in progress by die.
     collecting: Vec<u32>,
     /// Domains that are to be cleaned, the last first; and something was programmed for which erasures may have
     /// waited. Empty between events.
@@ -97,7 +97,7 @@ impl Mover {
 
     // ---- domains that are to be cleaned ----------------------------------------------------------
 
-    /// A domain is to be cleaned as far as it is asked for.
+    /// Requests the cleaning of a domain.
     pub fn ask(&mut self, domain: Domain) {
         self.asked.push(domain);
     }
@@ -112,7 +112,7 @@ impl Mover {
         self.asked.clear();
     }
 
-    /// The next of them.
+    /// The next requested domain.
     #[inline]
     pub fn next_asked(&mut self) -> Option<Domain> {
         self.asked.pop()
@@ -120,29 +120,29 @@ impl Mover {
 
     // ---- victims ---------------------------------------------------------------------------------
 
-    /// Whether a block of a domain is being emptied.
+    /// True if a block of a domain is being emptied.
     pub fn has_victim(&self, domain: Domain) -> bool {
         self.victims[domain.at()].is_some()
     }
 
-    /// Whether what is emptied of a domain is cold data on its way into a worn block.
+    /// True if the victim has cold data for a worn block.
     pub fn levels_wear(&self, domain: Domain) -> bool {
         self.victims[domain.at()].is_some_and(|victim| victim.job.levels_wear())
     }
 
-    /// Whether what is emptied of a domain is of the SLC cache.
+    /// True if the victim belongs to the SLC cache.
     pub fn folds(&self, domain: Domain) -> bool {
         self.victims[domain.at()].is_some_and(|victim| victim.job.reason == Reason::Fold)
     }
 
-    /// Whether a worn block of a domain is about to be erased, into which cold data follows.
+    /// True if a worn block of a domain is to be erased for cold data.
     pub fn is_followed(&self, domain: Domain) -> bool {
         let all = (0..self.erasing.len() as u32).map(|number| &self.erasing[number]);
         let mut there = all.filter(|it| it.there && it.job.domain == domain);
         there.any(|it| it.job.is_followed())
     }
 
-    /// How many domains have one.
+    /// Number of domains with a victim.
     pub fn victims(&self) -> u32 {
         self.victims.iter().flatten().count() as u32
     }
@@ -152,8 +152,8 @@ impl Mover {
         self.victims[job.domain.at()] = Some(Victim { job, next: 0, reading: 0 });
     }
 
-    /// Looks at the next group of a victim: what is valid of it is to be read, if there is `room` for it in the
-    /// buffer and its die is asked for fewer than `most_batches`.
+    /// Looks at the next group of a victim: its valid pages are read if there is `room` in the
+    /// buffer, and its die has fewer than `most_batches` in progress.
     pub fn scan(
         &mut self,
         domain: Domain,
@@ -204,7 +204,7 @@ impl Mover {
         Some(Scan { die, pages: self.shape.units_of(group), batches })
     }
 
-    /// How many pages of the row of a batch that is read now have valid data, and cross the bus.
+    /// Number of pages with valid data in a batch's current row, which are transferred.
     pub fn pages_of_row(&self, batch: &Batch, ftl: &Ftl, flash: &Flash) -> u32 {
         let (row, (block, group)) = (batch.row(), batch.place());
         let units = self.shape.units_per_row();
@@ -213,8 +213,8 @@ impl Mover {
         self.valid_in_row(ftl.geometry().ppn(block, page), there, ftl, flash).1
     }
 
-    /// How many of the logical pages of a row are valid, from one on, and on how many flash pages these lie: each
-    /// on several, or several on each.
+    /// Number of valid logical pages of a row, and of their flash pages: each on several, or
+    /// several on each.
     fn valid_in_row(&self, from: Ppn, there: u32, ftl: &Ftl, flash: &Flash) -> (u32, u32) {
         let Groups { page_bytes, unit_bytes, .. } = self.shape;
         let per_page = (page_bytes / unit_bytes).max(1);
@@ -250,14 +250,14 @@ impl Mover {
         units.filter(move |unit| *unit < there).map(move |unit| Ppn(first + u64::from(unit)))
     }
 
-    /// So many of its pages were valid, and are in the buffer.
+    /// Counts valid pages of a batch as buffered.
     pub fn batch_moved(&mut self, batch: &Batch, moved: u32) {
         let victim = self.victims[batch.domain().at()].as_mut().expect("it is being read");
         victim.reading -= 1;
         victim.job.note_moved(moved);
     }
 
-    /// The victim of a domain, if all of it has been read: it is none any more, and due for erasure.
+    /// The victim of a domain, once read completely: it is none any more, and due for erasure.
     pub fn take_read(&mut self, domain: Domain) -> Option<Relocation> {
         let Some(Victim { job, next, reading: 0 }) = self.victims[domain.at()] else { return None };
         if next < self.shape.per_block {
@@ -267,21 +267,21 @@ impl Mover {
         Some(job)
     }
 
-    /// Whether no die is asked for what cleaning reads.
+    /// True without cleaning reads in progress.
     pub fn stands(&self) -> bool {
         self.collecting.iter().all(|batches| *batches == 0)
     }
 
     // ---- erasures --------------------------------------------------------------------------------
 
-    /// A block is due for erasure, when the groups that were begun before a number are programmed; its number
-    /// among all.
+    /// Schedules the erasure of a block after the groups with smaller numbers; its number among
+    /// all.
     pub fn erase_after(&mut self, job: Relocation, after: u64) -> u32 {
         let left = self.shape.width;
         self.erasing.insert(Erasing { job, after, left, begun: false, there: true })
     }
 
-    /// What an erasure waits for: the domain, and the number of a group.
+    /// Condition of an erasure: the domain, and the number of a group.
     pub fn waits_for(&self, number: u32) -> (Domain, u64) {
         let Erasing { job, after, .. } = self.erasing[number];
         (job.domain, after)
@@ -306,13 +306,13 @@ impl Mover {
         self.has_programmed = true;
     }
 
-    /// Says once that something was.
+    /// Reports once that a victim was erased.
     #[inline]
     pub fn has_programmed(&mut self) -> bool {
         std::mem::take(&mut self.has_programmed)
     }
 
-    /// Whether an erasure waits for programs, of the host among others.
+    /// True if an erasure waits for programs, such as the host's.
     #[inline]
     pub fn erasures_wait(&self) -> bool {
         let mut all = 0..self.erasing.len() as u32;
@@ -320,7 +320,7 @@ impl Mover {
         !self.protected && all.any(waits)
     }
 
-    /// A die has erased its blocks of a victim; the job, if it was the last.
+    /// Counts a die's erased blocks of a victim; the job, if it was the last.
     pub fn die_erased(&mut self, number: u32) -> Option<Relocation> {
         let erasing = &mut self.erasing[number];
         erasing.left -= 1;

@@ -1,5 +1,5 @@
-//! Tables of page numbers in a saved drive: what is not zero, each number as its difference from the one
-//! after the last, so that pages in a row take next to nothing once they are compressed.
+//! Tables of page numbers in a saved drive: nonzero entries, each as its difference from its
+//! predecessor plus one, so that consecutive pages compress well.
 
 use super::{LARGEST, Numbers, STEP};
 use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
@@ -46,7 +46,7 @@ impl Serialize for Steps<'_> {
 pub struct Table {
     /// The most numbers that there may be.
     pub longest: u64,
-    /// True if they may have 40 bits.
+    /// True for numbers of up to 40 bits.
     pub wide: bool,
 }
 

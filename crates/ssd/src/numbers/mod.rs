@@ -13,11 +13,11 @@ pub use raw::PageTable;
 
 use std::ops::Range;
 
-/// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte.
+/// Entries per piece of a wide table: 20 KiB, of which an allocator may touch every byte.
 const PIECE: u64 = 1 << 12;
 /// Bytes of an entry of a wide table.
 const WIDTH: usize = 5;
-/// An entry is read as a word, of which it is the lower part.
+/// An entry is the lower part of a word read.
 const WORD: usize = 8;
 /// Unit of a copy: a page of memory, or half of one.
 const STEP: usize = 1 << 10;
@@ -29,18 +29,18 @@ pub(crate) const LARGEST: u64 = (1 << 40) - 1;
 
 /// A table of numbers, 0 where none was set.
 ///
-/// Those of a wide table are past the end of an empty narrow one: the comparison that keeps a narrow table
+/// Numbers of a wide table lie beyond an empty narrow one: the comparison that keeps a narrow table
 /// from being read past its end tells the two apart, so that it pays nothing for the other.
 #[derive(Debug)]
 pub struct Numbers {
-    /// All are below 2^32.
+    /// Numbers below 2^32.
     narrow: Vec<u32>,
     /// Or all are below 2^40.
     wide: Option<Wide>,
 }
 
-/// A table of numbers of 40 bits, in pieces that exist once something was written to them: as a whole it
-/// could be larger than what the system hands out at once.
+/// A table of 40-bit numbers, in pieces allocated on the first write: as a whole it could be larger
+/// than what the system hands out at once.
 #[derive(Debug)]
 struct Wide {
     length: u64,
@@ -71,7 +71,7 @@ impl Piece {
         copy
     }
 
-    /// The bytes of a step, if something was written to them.
+    /// Bytes of a step, if allocated.
     fn step(&self, step: usize) -> Option<&[u8]> {
         let is_written = self.written >> step & 1 == 1;
         is_written.then(|| &self.bytes[step * STEP * WIDTH..(step + 1) * STEP * WIDTH])
@@ -96,7 +96,7 @@ impl Numbers {
         memory::large_pages_where_full(&mut self.narrow);
     }
 
-    /// As many zeroes of the same width.
+    /// A zero table of equal length and width.
     pub fn alike(&self) -> Numbers {
         Numbers::new(self.len(), self.is_wide())
     }
@@ -106,7 +106,7 @@ impl Numbers {
         self.wide.as_ref().map_or(self.narrow.len() as u64, |wide| wide.length)
     }
 
-    /// True if they have 40 bits.
+    /// True for 40-bit numbers.
     pub fn is_wide(&self) -> bool {
         self.wide.is_some()
     }
@@ -128,7 +128,7 @@ impl Numbers {
         }
     }
 
-    /// As `get`, and 0 past the end.
+    /// `get`, or 0 beyond the end.
     #[inline]
     pub fn find(&self, at: u64) -> u64 {
         match self.narrow.get(at as usize) {
@@ -209,7 +209,7 @@ impl Numbers {
         memory::prefetch(&self.narrow, at as usize);
     }
 
-    /// As `copy`, for the numbers at the places that another table names.
+    /// `copy` for the positions named by another table.
     #[inline]
     pub fn prefetch_named(&self, other: &Numbers, places: Range<u64>) {
         let names = other.narrow.get(places.start as usize..places.end as usize);
@@ -270,7 +270,7 @@ impl Numbers {
         })
     }
 
-    /// The largest of them; 0 if there are none.
+    /// Largest number; 0 if there are none.
     pub fn largest(&self) -> u64 {
         match self.narrow() {
             Some(numbers) => u64::from(numbers.iter().copied().max().unwrap_or(0)),
@@ -283,7 +283,7 @@ impl Numbers {
         self.wide.is_none().then_some(&self.narrow[..])
     }
 
-    /// Where steps begin that hold more than zeroes.
+    /// Starts of steps with nonzero content.
     fn steps(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.step_count()).filter(|step| !self.is_zero(*step)).map(|step| step * STEP as u64)
     }
@@ -304,7 +304,7 @@ impl Numbers {
     }
 }
 
-/// A copy of what is not zero, so that what was never touched stays so in the copy.
+/// Copies nonzero content, so that untouched memory stays so.
 impl Clone for Numbers {
     fn clone(&self) -> Numbers {
         let mut narrow = memory::zeroed(self.narrow.len());

@@ -1,5 +1,5 @@
-//! Tables of page numbers in pieces, as they lie in memory: large drives are read and written as fast as their
-//! bytes can be copied.
+//! Tables of page numbers as raw pieces: large drives are read and written as fast as their bytes
+//! can be copied.
 
 use super::Numbers;
 use crate::room::Room;
@@ -9,7 +9,7 @@ const PIECE: u64 = 1 << 16;
 const NARROW: usize = 4;
 const WIDE: usize = super::WIDTH;
 
-/// A table of page numbers apart from its drive.
+/// A page table separate from its drive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageTable(pub(crate) Numbers);
 
@@ -28,7 +28,7 @@ impl PageTable {
         Ok(PageTable(Numbers::new(length, wide)))
     }
 
-    /// Most of its numbers will be set: see [`Numbers::expect_all`].
+    /// Prepares for setting most numbers: see [`Numbers::expect_all`].
     pub fn expect_all(&mut self) {
         self.0.expect_all();
     }
@@ -39,7 +39,7 @@ impl PageTable {
         self.0.len()
     }
 
-    /// True if they have 40 bits.
+    /// True for 40-bit numbers.
     pub fn is_wide(&self) -> bool {
         self.0.is_wide()
     }
@@ -80,7 +80,8 @@ impl PageTable {
         room
     }
 
-    /// Sets the numbers of a piece, whose number must be 0 so far; whether the bytes are those of such a piece.
+    /// Sets the numbers of a piece, whose number must be 0 so far; False if the bytes do not form
+    /// such a piece.
     pub fn set_piece(&mut self, piece: u64, bytes: &[u8]) -> bool {
         let places = self.places(piece);
         let count = (places.end - places.start) as usize;

@@ -8,8 +8,7 @@ const LENGTH: u64 = PIECE + 3 * STEP as u64 + 7;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
-    /// Both widths answer as an ordered map of the standard library does, and so do their copies and what
-    /// is read of them from a saved drive.
+    /// Both widths, their copies, and restored tables agree with an ordered map.
     #[test]
     fn both_widths_agree_with_a_map(
         steps in prop::collection::vec((0..LENGTH, any::<u32>(), any::<bool>()), 0..60),

@@ -14,7 +14,7 @@ use crate::ids::{Block, Lpn, Unit};
 use crate::shape::Geometry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The event at which a checkpoint is due.
+/// Event of a due checkpoint.
 pub(super) const DUE: u32 = 1;
 
 /// A checkpoint.
@@ -23,19 +23,20 @@ pub(super) struct Checkpoint {
     map: PageMap,
     /// Programs below this number had ended.
     pub(super) horizon: u64,
-    /// The number of the next program when it began.
+    /// Number of the next program at its start.
     next: u64,
     /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
     /// keeps them.
     awaited: BTreeSet<u64>,
-    /// Of each block: erasures, and pages programmed.
+    /// State by block: erasures, and pages programmed.
     blocks: Vec<(u32, u32)>,
-    /// And the number of its opening.
+    /// Number of its opening.
     openings: Vec<u64>,
 }
 
 impl Checkpoint {
-    /// One of a map, with the programs under way that are to become its newest copies. Below `horizon` all have ended.
+    /// A checkpoint of a map, with the programs in progress that will be its newest copies. Below
+    /// `horizon` all have ended.
     pub(super) fn new(
         (ftl, flash): (&Ftl, &Flash),
         map: PageMap,
@@ -54,14 +55,14 @@ impl Checkpoint {
     }
 }
 
-/// The one that is being written.
+/// The checkpoint being written.
 #[derive(Debug, Clone)]
 pub(super) struct Writing {
     pub(super) checkpoint: Checkpoint,
-    /// Pages that are left, by unit, and in all.
+    /// Remaining pages by unit, and in all.
     pub(super) by_unit: Vec<u64>,
     pub(super) left: u64,
-    /// Units that have pages left and write none.
+    /// Idle units with remaining pages.
     pub(super) free: VecDeque<Unit>,
 }
 
@@ -69,16 +70,16 @@ pub(super) struct Writing {
 #[derive(Debug, Clone)]
 pub(crate) struct Checkpoints {
     pub(super) is_used: bool,
-    /// Flash pages of one.
+    /// Flash pages of a checkpoint.
     pub(super) pages: u64,
     /// Flash pages that are written at a time.
     pub(super) at_a_time: u64,
     pub(super) places: [Option<Checkpoint>; 2],
-    /// The place that has the last one, or had it.
+    /// Position of the last complete checkpoint.
     pub(super) last: usize,
     pub(super) writing: Option<Writing>,
     pub(super) is_due: bool,
-    /// The number of the next program when the last one was begun.
+    /// Number of the next program at the start of the last checkpoint.
     pub(super) programs: Option<u64>,
 }
 
@@ -98,7 +99,7 @@ impl Checkpoints {
         }
     }
 
-    /// What was being written is not whole.
+    /// Drops the incomplete checkpoint.
     pub(super) fn lose_power(&mut self) {
         self.is_due = false;
         let Some(writing) = self.writing.take() else { return };
@@ -119,17 +120,17 @@ impl Checkpoints {
         self.places[self.last].as_ref()
     }
 
-    /// Whether a start can begin with one.
+    /// True with a complete checkpoint.
     pub(super) fn is_there(&self) -> bool {
         self.last().is_some()
     }
 
-    /// Whether a block has changed since the last one.
+    /// True if a block has changed since the last checkpoint.
     pub(super) fn has_changed(&self, flash: &Flash, block: Block) -> bool {
         self.last().is_none_or(|last| last.blocks[block.at()] != state(flash, block))
     }
 
-    /// The map of the last one with what was programmed since; nothing without one.
+    /// The map of the last checkpoint, updated with later programs; nothing without one.
     pub(super) fn find_map(&self, geometry: &Geometry, flash: &Flash) -> Option<PageMap> {
         let last = self.last()?;
         let mut map = last.map.clone();

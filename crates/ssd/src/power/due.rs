@@ -1,4 +1,4 @@
-//! Checkpoints while a drive serves: when one is due, its content, and how it is written.
+//! Checkpoints while a drive serves: their timing, content and writing.
 
 use super::checkpoint::{Checkpoint, DUE, Writing};
 use super::state::{Own, Power, State};
@@ -25,7 +25,7 @@ impl Ssd {
         self.clock.call(at, Event::Power(DUE));
     }
 
-    /// A checkpoint is due.
+    /// Starts a due checkpoint.
     pub(super) fn begin_checkpoint(&mut self) {
         let programs = self.open_programs(self.clock.now);
         let power = self.power.as_mut().expect("it has checkpoints");
@@ -52,7 +52,7 @@ impl Ssd {
         self.write_checkpoint();
     }
 
-    /// Units that are free for a page of a checkpoint write it.
+    /// Writes checkpoint pages on idle units.
     pub(super) fn write_checkpoint(&mut self) {
         while let Some(unit) = self.power.as_mut().and_then(|power| power.next_checkpoint_page()) {
             self.write_own(unit);
@@ -68,7 +68,7 @@ impl Power {
         Some(unit)
     }
 
-    /// A unit has written its page of a checkpoint.
+    /// Ends a unit's checkpoint page.
     pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
         let checkpoints = &mut self.checkpoints;
         self.report.checkpoint_programs += checkpoints.at_a_time;
@@ -89,8 +89,8 @@ impl Power {
     }
 }
 
-/// Behind a protected buffer what a page was copied from may be erased while the copy is in the buffer:
-/// this page is in no block of the flash until the copy is programmed.
+/// With a protected buffer, the source of a buffered copy may be erased: this page is in no block
+/// of the flash until the copy is programmed.
 fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
     let is_gone = |(lpn, ppn): &(Lpn, crate::ids::Ppn)| {
         let programmed = flash.programmed(geometry.block_of(*ppn));

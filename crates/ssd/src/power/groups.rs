@@ -33,7 +33,7 @@ impl Power {
                 Fate::Untouched => continue,
                 Fate::Whole => Reading::Whole,
                 Fate::Between => Reading::Nothing,
-                // Where the capacitors should last, the flash is not checked.
+                // With sufficient capacitors, the flash is not checked.
                 Fate::Cells => match drawn(self.config.tear, &mut self.random) {
                     Reading::Unstable if self.protected => Reading::Nothing,
                     reading => reading,

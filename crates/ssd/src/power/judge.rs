@@ -46,7 +46,7 @@ impl Power {
         self.truth = Some(truth);
     }
 
-    /// Counts what is missing in the map that was found.
+    /// Counts losses in the recovered map.
     pub(super) fn judge(&mut self, ftl: &Ftl, flash: &Flash, found: &PageMap) {
         let Some(truth) = &self.truth else { return };
         let report = &mut self.report;
@@ -73,7 +73,8 @@ impl Power {
             } else if before.iter().any(|it| same(*it)) {
                 // The host has not read it yet.
             } else if before.iter().chain([&owed]).any(|it| it.ppn().is_none()) {
-                // It was trimmed, perhaps under what is at risk: a copy from before may be found.
+                // The page was trimmed, perhaps before data at risk: a copy from before may be
+                // found.
                 report.trims_undone += 1;
             } else {
                 report.durable_lost += 1;

@@ -5,10 +5,11 @@
 //! how far each group was programmed, on capacitor energy too, `groups.rs` the remains, and `cache/owned.rs` whose
 //! data they were. Then all controller state is dropped.
 //!
-//! Recovery is simulated in time: `steps.rs` has its steps, `reader.rs` its reads and erasures on the lanes and
-//! buses of the drive. `trims.rs` is the record of trims, `checkpoint.rs` that of the map; `own.rs` and `due.rs`
-//! write them as pages that queue like any other. `judge.rs` compares the recovered data with those that must
-//! survive (`truth.rs`), for the report only. `planted.rs` plants bugs, in tests alone.
+//! Recovery is simulated in time: `steps.rs` has its steps, `reader.rs` its reads and erasures on
+//! the lanes and buses of the drive. `trims.rs` is the record of trims, `checkpoint.rs` that of the
+//! map; `own.rs` and `due.rs` write them as pages that queue like any other. `judge.rs` compares
+//! the recovered data with the expected ones (`truth.rs`), for the report only. `planted.rs` plants
+//! bugs, in tests alone.
 //!
 //! A run with cuts is driven through `engine::Interrupt`, so that a run without pays nothing.
 

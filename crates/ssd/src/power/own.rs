@@ -1,5 +1,5 @@
-//! Metadata pages that a drive writes while it serves: the record of trims, and checkpoints. They lie
-//! outside of the blocks for data, and take their turn at the units as any page.
+//! Metadata pages written during service: the record of trims, and checkpoints. They lie outside of
+//! the blocks for data, and take their turn at the units as any page.
 
 use super::state::{Own, Power, State};
 use crate::Ssd;
@@ -10,19 +10,19 @@ use crate::page::HeldFor;
 use engine::{Op, Status};
 use std::ops::Range;
 
-/// Where the record of trims is written: in order.
+/// Unit of the record of trims: in order.
 const LOG_UNIT: Unit = Unit(0);
 
 impl Ssd {
-    /// Pages were trimmed. Whether the answer waits for the record.
+    /// Pages were trimmed. Returns true if the answer waits for the record.
     pub(crate) fn note_trim(&mut self, slot: Slot, pages: Range<u64>) -> bool {
         let Some(power) = &mut self.power else { return false };
         power.trims.add(pages, self.ftl.next_program());
         power.trims.is_logged() && self.write_log(slot, Op::Trim)
     }
 
-    /// A flush has come, before which all writes are durable: it is answered when the trims before it are
-    /// recorded. Whether it waits for that.
+    /// A flush has come, before which all writes are durable: it is answered when the trims before
+    /// it are recorded. Returns true if it waits for the record of trims.
     pub(crate) fn flush_trims(&mut self, slot: Slot) -> bool {
         let flushes = |power: &Power| power.config.trims == Trims::Flushed;
         self.power.as_deref().is_some_and(flushes) && self.write_log(slot, Op::Flush)
@@ -53,7 +53,7 @@ impl Ssd {
         true
     }
 
-    /// A page of the drive's own is written, while it serves.
+    /// Ends a metadata page during service.
     pub(super) fn own_page_of(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         debug_assert!(matches!(power.state, State::Serving));

@@ -1,12 +1,12 @@
-//! Bugs that can be planted, to verify that the search finds them. Without the feature
-//! `planted`, which no product has, there are none.
+//! Bugs that can be planted, to verify that the search finds them. Without the feature `planted`,
+//! which no product has, there are none.
 
 planted! {
     /// A mistake in what a drive does about power cuts.
     pub enum Bug {
-        /// Copies are distinguished by the number of their block alone.
+        /// Copies are distinguished by block number alone.
         BlockNumberOnly,
-        /// A block is erased while what supersedes its pages is being programmed.
+        /// A block is erased while the successors of its pages are being programmed.
         NoEraseBarrier,
         /// Trims are not recorded.
         NoTrimRecords,
@@ -14,11 +14,11 @@ planted! {
         ProgramsOn,
         /// A torn page that reads is taken for whole, and not written anew.
         TornIsWhole,
-        /// A summary is believed though its checksum is wrong.
+        /// A summary is accepted despite a wrong checksum.
         NoChecksum,
         /// The record of a start is not written.
         NoBootRecord,
-        /// A page counts when one of its lanes has it.
+        /// A page counts as soon as one of its lanes has it.
         OneLaneEnough,
         /// A checkpoint is believed that was written in part.
         HalfCheckpoint,

@@ -1,5 +1,5 @@
-//! Reads and erasures of a drive that finds its map: each lane has a list of them, which it does one after
-//! the other, and shares its bus with others as in any operation.
+//! Reads and erasures during recovery: each lane has a list of them, which it does one after the
+//! other, and shares its bus with others as in any operation.
 
 use crate::clock::{Clock, Event, MOST_LANES};
 use crate::config::SsdConfig;
@@ -20,7 +20,7 @@ pub(super) enum Step {
     Erase = 3,
 }
 
-/// Work left on each lane.
+/// Remaining work by lane.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     lanes: Lanes,

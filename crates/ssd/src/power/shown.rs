@@ -5,7 +5,7 @@ use crate::Ssd;
 use crate::ids::{Block, Lpn, Ppn};
 
 impl Ssd {
-    /// The programs under way, in the order in which they began.
+    /// Programs in progress, in order of start.
     pub fn programs_under_way(&self) -> Vec<UnderWay> {
         let all = self.owned_programs();
         let data = all.into_iter().filter(|(it, _)| it.lpn != Lpn::PADDING);
@@ -19,7 +19,7 @@ impl Ssd {
         under_way.collect()
     }
 
-    /// Where a page is read from.
+    /// Position from which a page is read.
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.lookup(lpn)
     }
@@ -29,7 +29,7 @@ impl Ssd {
         self.blocks.as_ref()?.writer(lpn)
     }
 
-    /// The erasures of each block, and whether it is retired.
+    /// Erasures of each block, and true for retired ones.
     pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
         let flash = &self.flash;
         let blocks = (0..self.geometry().blocks()).map(Block);

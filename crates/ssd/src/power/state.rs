@@ -18,19 +18,19 @@ use std::collections::{BTreeMap, VecDeque};
 /// Stream of randomness: the fate of torn pages.
 const POWER_STREAM: u64 = 12;
 
-/// What power cuts came to. It has as many fields as there are figures in the results.
+/// Outcome of power cuts. It has as many fields as there are figures in the results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PowerReport {
     /// Power cuts.
     pub cuts: u64,
-    /// How long the recoveries took that were not cut themselves.
+    /// Durations of complete recoveries.
     #[serde(skip)]
     pub recoveries_ns: Vec<Time>,
     /// Reads of the recoveries.
     pub pages_read: u64,
     /// Bytes of these reads.
     pub bytes_read: u64,
-    /// Blocks whose content was known by their summary.
+    /// Blocks known from their summary.
     pub blocks_by_summary: u64,
     /// Blocks whose pages were read.
     pub blocks_by_scan: u64,
@@ -38,7 +38,7 @@ pub struct PowerReport {
     pub torn_pages: u64,
     /// Erasures that were cut.
     pub interrupted_erases: u64,
-    /// Pages written anew because a cut had put them at risk.
+    /// Pages rewritten because a cut put them at risk.
     pub pages_rewritten: u64,
     /// Pages of checkpoints.
     pub checkpoint_programs: u64,
@@ -72,7 +72,7 @@ impl PowerReport {
     }
 }
 
-/// What a page of the drive's own is for.
+/// Purpose of a metadata page.
 #[derive(Debug, Clone)]
 pub(super) enum Own {
     /// The record of trims; with its last page, the requests that wait for it.
@@ -86,38 +86,38 @@ pub(super) enum Own {
 pub struct UnderWay {
     /// Where.
     pub ppn: Ppn,
-    /// Which page.
+    /// Logical page.
     pub lpn: Lpn,
     /// Low 32 bits of its number.
     pub order: u32,
-    /// The copy that it supersedes.
+    /// Superseded copy.
     pub old: Option<Ppn>,
-    /// The request of the host of which it has the data; none if it has those of the old copy.
+    /// Host request of the data; `None` for data of the old copy.
     pub request: Option<u64>,
 }
 
-/// How far the drive is.
+/// State of the drive.
 #[derive(Debug, Clone)]
 pub(super) enum State {
-    /// It serves.
+    /// Serving requests.
     Serving,
-    /// It has no power.
+    /// Without power.
     Off,
     /// The controller starts.
     Starting,
-    /// It reads the flash, the first time or the second.
+    /// Reading the flash, in the first or second pass.
     Reading { second: bool },
-    /// It erases what a cut has left half erased.
+    /// Erasing partly erased blocks.
     Erasing,
-    /// It writes the number from which it continues to count programs.
+    /// Logging the number from which programs continue.
     Numbering,
-    /// It rewrites pages at risk; `left` are still to be written.
+    /// Rewriting pages at risk; `left` are still to be written.
     Restoring { left: u32 },
-    /// It writes the record of this start.
+    /// Logging this start.
     Recording,
 }
 
-/// What a drive that recovers keeps beside flash and FTL. Its fields are the parts of a cut and of the
+/// State of a recovering drive besides flash and FTL. Its fields are the parts of a cut and of the
 /// recovery, in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Power {
@@ -128,19 +128,19 @@ pub(crate) struct Power {
     pub(super) state: State,
     pub(super) random: Xoshiro256,
     pub(super) reader: Reader,
-    /// What must be there after the cut.
+    /// Expected data after the cut.
     pub(super) truth: Option<Truth>,
     /// Pages that were taken though they may not read again, and the copies before, until the start is
     /// recorded.
     pub(super) at_risk: BTreeMap<u64, Vec<Place>>,
-    /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
+    /// Accepted torn pages, with the logical pages whose newest copy they are.
     pub(super) taken: Vec<Ppn>,
     pub(super) restores: Vec<Lpn>,
     /// Pages whose cells a torn page has harmed, until the start is recorded that writes them anew.
     pub(super) harmed: Vec<Ppn>,
-    /// Which pages of a block share their cells, and how many there are; and what guards them.
+    /// Pairing of pages, and pages per block; and what guards them.
     pub(super) pairs: (Pairing, u32, PairingGuard),
-    /// Blocks that must be erased before they are used.
+    /// Blocks to erase before use.
     pub(super) erasures: Vec<Block>,
     pub(super) trims: TrimLog,
     pub(super) checkpoints: Checkpoints,
@@ -155,12 +155,12 @@ pub(crate) struct Power {
 }
 
 impl Power {
-    /// Whether it serves, as it does but after a cut.
+    /// True while serving requests.
     pub(crate) fn serves(&self) -> bool {
         matches!(self.state, State::Serving)
     }
 
-    /// Nothing was cut yet; none where the drive does not recover.
+    /// State before the first cut; none where the drive does not recover.
     pub(crate) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Option<Box<Power>> {
         config.persistence.recovers().then(|| {
             Box::new(Power {

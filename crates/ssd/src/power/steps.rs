@@ -1,5 +1,5 @@
-//! The recovery after a cut, step by step: the controller starts, reads the flash, erases what is half
-//! erased, wakes with the map that it has found, writes anew what is at risk, and records its start.
+//! The recovery after a cut, step by step: the controller starts, reads the flash, erases partly
+//! erased blocks, adopts the recovered map, rewrites pages at risk, and logs its start.
 
 use super::planted::Bug;
 use super::reader::Step;
@@ -107,8 +107,8 @@ impl Ssd {
         self.write_own(Unit(0));
     }
 
-    /// Numbers go on from one that is recorded: what is programmed from now on has others than what the
-    /// last cut has torn.
+    /// Continues numbering from a logged value: later programs have different numbers from torn
+    /// ones.
     fn numbers_go_on(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         if !Bug::NoBootRecord.is_planted() {
@@ -207,8 +207,8 @@ impl Power {
         }
     }
 
-    /// The second: the first spare area of blocks without a summary, and of those that hold something the
-    /// pages up to the first that does not.
+    /// The second: The second: the first spare area of blocks without a summary, and for blocks
+    /// with content the pages up to the first empty one.
     fn plan_second(&mut self, geometry: &Geometry, flash: &Flash) {
         if matches!(self.config.recovery, Recovery::Spare | Recovery::Nvram) {
             return;
@@ -263,7 +263,7 @@ impl Power {
             if damage.half_erased.contains(&block.0) {
                 continue;
             }
-            // The map that survives has nothing of a page that was torn.
+            // A non-volatile map has no torn pages.
             let keeps_map = self.config.keeps_map();
             let read = short.torn.filter(|torn| !keeps_map && self.reads(torn));
             flash.reopen(block, short.pages);
@@ -286,7 +286,7 @@ impl Power {
                 }
             }
             if Bug::NoChecksum.is_planted() && short.pages == geometry.data_pages {
-                // The summary says something else.
+                // The summary disagrees.
                 (short.pages / 2..short.pages).for_each(|it| flash.void(geometry.ppn(block, it)));
             }
             match read {

@@ -62,7 +62,7 @@ impl Power {
         let geometry = ftl.geometry();
         let it = &program.programming;
         if geometry.page_in_block(it.ppn) != flash.programmed(it.block) {
-            // It waits behind another one of its block.
+            // The program waits for another of its block.
             return End::Untouched;
         }
         if program.reached.iter().all(|reached| *reached == Reached::Nothing) {
@@ -95,7 +95,7 @@ impl Power {
         End::Torn(reading)
     }
 
-    /// True if what is under way comes to its end.
+    /// True if operations in progress complete.
     fn has_capacitors(&self) -> bool {
         self.pairs.2 == PairingGuard::Capacitors
     }
@@ -114,7 +114,7 @@ impl Power {
         }
     }
 
-    /// Pages that were programmed behind a torn one do not all read.
+    /// Pages programmed after a torn one are partly unreadable.
     fn lose_behind_tears(&mut self, ftl: &Ftl, flash: &mut Flash) {
         let Some(damage) = flash.damage().cloned() else { return };
         for (block, short) in damage.short.iter().filter(|(_, short)| short.torn.is_some()) {
@@ -160,7 +160,7 @@ impl Power {
 enum End {
     Untouched,
     Torn(Reading),
-    /// Its data is there, and a summary behind it is torn.
+    /// The data are intact, and the following summary is torn.
     Whole,
 }
 
@@ -211,6 +211,6 @@ fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
 
 pub(super) fn count_erasure(report: &mut PowerReport) {
     report.interrupted_erases += 1;
-    // Its header, which has the count, comes after the erasure.
+    // Its header with the count follows the erasure.
     report.erase_counts_lost += 1;
 }

@@ -16,14 +16,14 @@ const RECORD_BYTES: u64 = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct TrimLog {
     policy: Trims,
-    /// They are in a map that survives.
+    /// True for a non-volatile map.
     at_once: bool,
     per_page: u64,
     /// Not recorded yet, in order.
     waiting: Vec<(Range<u64>, u64)>,
-    /// Being recorded: how many of those that wait, by the page that has them.
+    /// Being recorded: number of waiting trims by record page.
     under_way: Vec<u64>,
-    /// By page: the number that a copy must reach.
+    /// Recorded trims by page: the number that a copy must reach.
     recorded: BTreeMap<u64, u64>,
 }
 
@@ -39,7 +39,7 @@ impl TrimLog {
         }
     }
 
-    /// True if trims are answered when they are recorded.
+    /// True if trims complete when recorded.
     pub(crate) fn is_logged(&self) -> bool {
         self.policy == Trims::Logged && !self.at_once
     }

@@ -1,4 +1,4 @@
-//! The data that must survive a cut, from the map before it.
+//! Expected data after a cut, from the map before it.
 
 use crate::cache::CutProgram;
 use crate::ftl::{Ftl, PageMap, Place, Programming};
@@ -20,14 +20,14 @@ pub(super) struct Truth {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun {
     pub(super) ppn: Ppn,
-    /// The host waits for it.
+    /// True if the host waits for it.
     pub(super) is_hosts: bool,
-    /// It was answered, and was in a volatile buffer.
+    /// True for an acknowledged write in a volatile buffer.
     pub(super) answered: bool,
 }
 
-/// The map without the programs under way: of each page the newest copy that is programmed. And those of
-/// these programs that are to be the newest copies of their pages, which were not trimmed since.
+/// The map without the programs under way: of each page the newest copy that is programmed. The
+/// newest programmed copy of each page, and the programs that supersede untrimmed ones.
 pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> (PageMap, Vec<Programming>) {
     let mut map = ftl.clone_map();
     let mut awaited = Vec::new();

@@ -1,4 +1,4 @@
-//! What placement handles came to.
+//! Report of placement handles.
 
 use super::fdp_warnings::warnings;
 use crate::Ssd;
@@ -17,8 +17,7 @@ pub struct FdpReport {
     pub units: u64,
     /// Spare space, in units.
     pub spare: f64,
-    /// Units that may be open at once beyond those of a drive without FDP, and the share of the spare space that they
-    /// take in effect.
+    /// Maximum open units beyond those without FDP, and their effective share of the spare space.
     pub open: u64,
     /// See `open`.
     pub open_share: f64,
@@ -30,13 +29,13 @@ pub struct FdpReport {
     pub time_limit: Option<u64>,
     /// Reclaim groups; the handles of group 0 come first.
     pub groups: u32,
-    /// Whether copies of each handle have units of their own.
+    /// True if copies of each handle have separate units.
     pub persistent: bool,
     /// Bytes moved out of units that copies of all handles share.
     pub moved_from_shared: u64,
     /// Bytes of the blocks that were erased.
     pub erased: u64,
-    /// How often each kind of event has happened.
+    /// Events by kind.
     pub events: [u64; EventKind::ALL.len()],
     /// The last events that the host brought about, and the last of the drive's own.
     pub last: [Vec<FdpEvent>; 2],
@@ -44,20 +43,20 @@ pub struct FdpReport {
     pub curve: Vec<(f64, f64)>,
 }
 
-/// What was done for one handle, in bytes.
+/// Activity of one handle, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleReport {
-    /// Written by the host with it.
+    /// Written by the host.
     pub host: u64,
-    /// Programmed for that, and to move it: without padding and parity.
+    /// Programmed for it, moves included: without padding and parity.
     pub media: u64,
-    /// Of that, moved.
+    /// Moved.
     pub moved: u64,
-    /// Moved because a unit of it was cleaned.
+    /// Moved by cleaning of its units.
     pub moved_because: u64,
-    /// Superseded or trimmed, of what was written with it.
+    /// Superseded or trimmed.
     pub invalidated: u64,
-    /// Of these, superseded by a write with another handle.
+    /// Superseded by another handle.
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,
@@ -65,11 +64,11 @@ pub struct HandleReport {
     pub closed: u64,
     /// Units given up before they were full.
     pub partly: u64,
-    /// Refused because its reclaim group was full.
+    /// Refused by a full reclaim group.
     pub refused: u64,
-    /// What can be written to its unit before it needs another.
+    /// Writable bytes left in its unit.
     pub left: u64,
-    /// How much longer that may be open, ns, if it is limited.
+    /// Remaining open time of the unit, ns, if limited.
     pub time_left: Option<u64>,
 }
 
@@ -131,7 +130,7 @@ impl FdpReport {
             "events": Report::counts(kinds.zip(self.events)),
             "last_events": section! { "host": log(event, 0), "controller": log(event, 1) },
             "handles": Field::Places(handles.collect()),
-            // What log pages and warnings tell beside that.
+            // Further figures for log pages and warnings.
             "logs": Field::fact(section! { "host": log(coded, 0), "controller": log(coded, 1) }),
             "handles_that_fit": Field::fact(Field::same(self.fitting)),
             "handle_groups": Field::fact(Field::same(self.groups)),
@@ -144,7 +143,7 @@ impl FdpReport {
     }
 }
 
-/// An event as results have it.
+/// An event in the form of results.
 fn event(it: &FdpEvent) -> Value {
     json!({
         "event": it.kind.name(),
@@ -164,7 +163,7 @@ fn coded(it: &FdpEvent) -> Value {
 }
 
 impl Ssd {
-    /// What placement handles came to, of a drive that has some.
+    /// Report of the placement handles, if any.
     pub fn placement_report(&self) -> Option<FdpReport> {
         let fdp = self.ftl.fdp()?;
         let geometry = self.geometry();

@@ -4,7 +4,7 @@ use crate::device::Report;
 use crate::shape::MOST_TAKEN;
 use serde_json::{Value, json};
 
-/// Of what is superseded of a handle, the share above which others who write to its addresses are worth a word.
+/// Share of foreign invalidations above which a warning is given.
 const MUCH_FOREIGN: f64 = 0.1;
 
 /// A share in percent, with two significant digits below ten.
@@ -55,7 +55,7 @@ fn spare_in_open_units(section: &Report) -> Option<Value> {
     Some(warning("spare_in_open_units", &message, &figures))
 }
 
-/// Handles that nothing was written with.
+/// Handles without writes.
 fn unused(section: &Report) -> Option<Value> {
     let handles = section.list("handles");
     let unused = |it: &usize| handles[*it].count("host_bytes") == 0;
@@ -73,7 +73,7 @@ fn unused(section: &Report) -> Option<Value> {
     Some(warning("handles_unused", &message, &json!({ "handles": count, "unused": unused })))
 }
 
-/// Others overwrite what a handle wrote.
+/// Warning about foreign invalidations.
 fn foreign(section: &Report) -> Option<Value> {
     let share = |it: &Report| it.number("superseded_by_others").unwrap_or(0.0);
     let shares = section.list("handles").iter().map(share).enumerate();

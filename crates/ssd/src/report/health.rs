@@ -1,6 +1,7 @@
 //! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
 //!
-//! Its `media_errors` are there where data age; elsewhere flash reads without errors. What cuts the power counts the `unsafe_shutdowns`.
+//! Its `media_errors` are there where data age; elsewhere flash reads without errors. Power cuts
+//! count as `unsafe_shutdowns`.
 
 use crate::Ssd;
 use crate::device::{Field, Formula, Report};
@@ -11,18 +12,18 @@ use serde_json::json;
 /// The share of the spare, in percent, below which a drive warns.
 pub const SPARE_THRESHOLD: u8 = 10;
 
-/// What `percentage_used` stays at.
+/// Maximum of `percentage_used`.
 const MOST_USED: u64 = 255;
 
 /// Bytes in a data unit: a thousand times 512.
 const DATA_UNIT_BYTES: u128 = 512_000;
 
-/// What a drive warns of: its bit in the log, and the word for it.
+/// Kinds of critical warnings: its bit in the log, and the word for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CriticalWarning {
-    /// Its value in the sum that the log has.
+    /// Bit value in the log.
     pub bit: u8,
-    /// The word for it.
+    /// Name.
     pub word: &'static str,
 }
 
@@ -33,7 +34,7 @@ pub const CRITICAL_WARNINGS: [CriticalWarning; 3] = [
     CriticalWarning { bit: 1 << 2, word: "media errors" },
 ];
 
-/// The health of a drive, or of an array: that of the member which fares worst.
+/// The health of a drive, or of an array: that of its worst member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
     /// Mean erasures of a block / mean rating, in percent; 255 for all above.
@@ -46,21 +47,21 @@ pub struct HealthReport {
     pub data_units_written: u64,
     /// Pages that the host could not read, where data age.
     pub media_errors: Option<u64>,
-    /// They are more than `health.rate` of what the host read.
+    /// True above `health.rate` of the host's reads.
     pub unreliable: bool,
     /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
     pub scale: u32,
 }
 
 impl HealthReport {
-    /// The sum of the bits of what it warns of.
+    /// Sum of the warning bits.
     pub fn critical_warning(&self) -> u8 {
         let spare = u8::from(self.available_spare < SPARE_THRESHOLD) * CRITICAL_WARNINGS[0].bit;
         let media = u8::from(self.unreliable) * CRITICAL_WARNINGS[2].bit;
         spare | (u8::from(self.read_only) * CRITICAL_WARNINGS[1].bit) | media
     }
 
-    /// The words for what it warns of.
+    /// Names of the warnings.
     pub fn critical_warnings(&self) -> Vec<&'static str> {
         let sum = self.critical_warning();
         CRITICAL_WARNINGS.iter().filter(|it| sum & it.bit != 0).map(|it| it.word).collect()
@@ -104,14 +105,14 @@ pub fn data_units(bytes: u64, scale: u32) -> u64 {
 }
 
 impl Ssd {
-    /// The health as it is now.
+    /// Current health.
     pub(crate) fn health(&self) -> HealthReport {
         let (ftl, flash) = (&self.ftl, &self.flash);
         let erases: u64 = flash.erases().iter().copied().map(u64::from).sum();
         let blocks = (0..flash.erases().len() as u32).map(Block);
         let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();
         let ageing = ftl.ageing();
-        // What the factory left.
+        // Spare blocks from the factory.
         let losable = u64::from(self.geometry().losable_blocks());
         let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
         // A pool that could lose none from the start has all of that until it lacks one.

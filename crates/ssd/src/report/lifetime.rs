@@ -13,8 +13,8 @@
 //! before (of one that migrates under uniform writes, A rose from 3.3 to 4.0 over its life).
 //! A drive that has ended is asked for its erasures instead.
 //!
-//! That write amplification rises while the last blocks are retired is left out, so a life ends a little
-//! earlier. What wore the flash before the load began is no part of the estimate: it is of a new drive.
+//! That write amplification rises while the last blocks are retired is left out, so a life ends a
+//! little earlier. Wear before the load is not part of the estimate: it is of a new drive.
 
 use crate::Ssd;
 use crate::config::LevellingRule;
@@ -27,9 +27,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 /// An amount written by the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Milestone {
-    /// Bytes; of the whole drive where a part of it is simulated.
+    /// Bytes; for the whole drive if it is scaled.
     pub host_bytes: f64,
-    /// The same in capacities of the drive.
+    /// Lifetime in capacities of the drive.
     pub drive_writes: f64,
     /// Drive writes a day over the years of service.
     pub drive_writes_per_day: f64,
@@ -47,38 +47,39 @@ impl Milestone {
     }
 }
 
-/// How long a drive lasts, and what the estimate consists of. Its fields are its factors and what is known
-/// of each, so that a reader can repeat it.
+/// Lifetime of a drive, with its factors. Factors and their uncertainty are fields, so that the
+/// estimate can be repeated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifetimeReport {
     /// Years of service to which the daily figures refer.
     pub service_years: f64,
-    /// What the host may write to a new drive under this load; `None` where it wrote nothing. It is as good as
+    /// Host bytes of a new drive under this load; `None` where it wrote nothing. It is as good as
     /// the number of erasures behind it.
     pub estimate: Option<Milestone>,
-    /// The drive has ended: evenness is that of its erasures.
+    /// The drive has ended: evenness is measured from its erasures.
     pub ended: bool,
-    /// What the flash holds of data, bytes.
+    /// Data bytes of the flash.
     pub physical_bytes: f64,
     /// Rated erasures of a block; the mean where they differ.
     pub rated_cycles: f64,
     /// Mean erasures of a block at the end / its rating.
     pub evenness: f64,
-    /// What evenness may be less, as a share of it: blocks not erased yet may be of either kind.
+    /// Possible relative decrease of evenness: blocks not erased yet may be of either kind.
     pub evenness_unsure: f64,
-    /// The same two of a load under which blocks take turns, so that differences between those it reaches do
-    /// not last: one that goes through its addresses in order, each as often as the others.
+    /// Evenness and uncertainty under a load in which blocks take turns, so that differences
+    /// between them do not last: one that goes through its addresses in order, each as often as the
+    /// others.
     pub in_turns: [f64; 2],
     /// Bytes programmed / bytes the host wrote, in the measured interval.
     pub amplification: Option<f64>,
-    /// What it would be more if cleaning had kept up with the host, as a share of it. Beyond the interval
-    /// cleaning does, so this is an error of its two ends. `None` where nothing was cleaned.
+    /// Relative increase if cleaning had kept up with the host. Beyond the interval cleaning does,
+    /// so this is an error of its two ends. `None` where nothing was cleaned.
     pub out_of_balance: Option<f64>,
     /// Erasures in the measured interval.
     pub erases: u64,
-    /// When the first block expired: host bytes since the drive was new, with those of preconditioning.
+    /// When the first block expired: host bytes since the drive was new, preconditioning included.
     pub first_expiry: Option<Milestone>,
-    /// The same when the spare space of some pool was gone.
+    /// Host bytes at the end of a pool's spare space.
     pub spare_gone: Option<Milestone>,
 }
 
@@ -132,7 +133,7 @@ impl Ssd {
         let amplification = share(counts.bytes_programmed, counts.host_bytes_written)
             .map(|each| each + self.slc_wear(counts.host_bytes_written));
         let (rated, [wear, in_turns]) = (self.mean_rating(), self.wear_at_end());
-        // Pages that need cleaning: what is programmed, but by moving. In balance each victim's superseded
+        // Pages that need cleaning: programs other than moves. In balance each victim's superseded
         // pages make room for as many of them.
         let new = ftl.counters.host_programs + ftl.counters.padding + ftl.counters.pair_copies;
         let victims = ftl.counters.cleaned() * u64::from(geometry.data_pages);
@@ -156,8 +157,8 @@ impl Ssd {
         }
     }
 
-    /// What blocks with one bit a cell wear more, or less, than the bytes programmed there would native ones, for a byte
-    /// of the host; nothing where no key says what they are rated for.
+    /// Extra or reduced wear of blocks with one bit per cell, relative to native ones, per host
+    /// byte; nothing where no key says what they are rated for.
     fn slc_wear(&self, host_bytes: u64) -> f64 {
         let keys = &self.config.slc_cache;
         let written = self.slc_written().filter(|_| host_bytes > 0);
@@ -173,8 +174,8 @@ impl Ssd {
         (0..blocks).map(|it| f64::from(ratings.of(Block(it)))).sum::<f64>() / f64::from(blocks)
     }
 
-    /// How even wear will be at the end, from the erasures since the load began; or is, at the end. Then the
-    /// same of a load under which blocks take turns.
+    /// Evenness at the end, from the erasures under the load; or is, at the end. Then the same of a
+    /// load under which blocks take turns.
     fn wear_at_end(&self) -> [WearAtEnd; 2] {
         let (ftl, flash, geometry) = (&self.ftl, &self.flash, self.geometry());
         let ratings: Vec<f64> =
@@ -199,20 +200,20 @@ impl Ssd {
     }
 }
 
-/// The share of the blocks of a pool that expire while the drive goes on; with the next one it ends.
+/// Share of a pool's blocks that expire before the end; with the next one it ends.
 fn losable_share(geometry: &Geometry) -> f64 {
     let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
     f64::from(geometry.losable_blocks()) / blocks
 }
 
-/// Evenness at the end of a drive, and what of it is not sure yet, as a share of it.
+/// Evenness at the end of a drive, and its relative uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct WearAtEnd {
     evenness: f64,
     unsure: f64,
 }
 
-/// The erasures of the blocks under a load, as far as they were seen.
+/// Observed erasures of the blocks under a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
     /// Mean over all blocks.
@@ -222,14 +223,14 @@ struct Seen {
     /// Mean and variance over the others.
     mean_worn: f64,
     variance_worn: f64,
-    /// Of their relative rates of erasure the variance that lasts: the least, as estimated, and the most.
+    /// Lasting variance of relative erase rates: the least, as estimated, and the most.
     lasting: [f64; 3],
     /// A rule of wear levelling will act.
     is_levelled: bool,
 }
 
 impl Seen {
-    /// Of each block, erasures in a first and in a second part of the load.
+    /// Erasures of each block in the first and second part of the load.
     ///
     /// Rates that last make blocks that were erased more often in one part be so in the other: their
     /// relative variance is the covariance of the parts / the product of their means, with the standard
@@ -255,7 +256,8 @@ impl Seen {
             let scale = first.0 * second.0;
             let found = products.sum::<f64>() / count / scale;
             let error = ERRORS * first.1 * second.1 / count.sqrt() / scale;
-            // Less than its error is no finding: a root of noise would cost every short run a few percent.
+            // A value below its error is insignificant: a root of noise would cost every short run
+            // a few percent.
             let told = if found > error { found } else { 0.0 };
             [found - error, told, found + error].map(|it| it.clamp(0.0, most))
         } else {
@@ -265,13 +267,13 @@ impl Seen {
         Seen { mean, never, mean_worn: all.0, variance_worn, lasting, is_levelled }
     }
 
-    /// The same erasures, of blocks that take turns: those not erased rest, once the others had two turns each,
-    /// and how the others differ is where in a round the load began and ended.
+    /// The erasures for blocks that take turns: those not erased rest, once the others had two
+    /// turns each, and how the others differ is where in a round the load began and ended.
     fn in_turns(self) -> Seen {
         if self.mean_worn < 2.0 * LEAST_TURNS {
             return Seen { mean_worn: 0.0, ..self };
         }
-        // As many erasures as leave none spared by chance.
+        // Enough erasures that none is spared by chance.
         let mean = self.mean.max(MANY);
         Seen { mean, variance_worn: 0.0, lasting: [0.0; 3], ..self }
     }
@@ -283,7 +285,7 @@ impl Seen {
         if self.mean_worn == 0.0 || rest >= 1.0 {
             return WearAtEnd { evenness: 1.0, unsure: 1.0 };
         }
-        // Whether what was not erased is at rest or was spared by chance is not known yet.
+        // Blocks at rest cannot yet be distinguished from ones spared by chance.
         let spared = (self.never - rest) / (1.0 - rest);
         let worn = if self.is_levelled { 1.0 } else { 1.0 - rest };
         let deviations = above((losable / worn).min(0.5));
@@ -300,7 +302,7 @@ impl Seen {
             worn * low / rated
         };
         let [most, found, least] = self.lasting.map(evenness);
-        // Levelling acts as blocks near their end, which nothing before tells.
+        // Levelling acts on blocks near their end, and is unpredictable before.
         let levelling = if self.is_levelled { 1.0 } else { 0.0 };
         let unsure = spared + 0.5 * (most - least).abs() / found + levelling;
         WearAtEnd { evenness: found, unsure }
@@ -325,16 +327,16 @@ impl Seen {
     }
 }
 
-/// Standard errors within which a covariance is taken to lie.
+/// Standard errors of the confidence range of a covariance.
 const ERRORS: f64 = 2.0;
 
-/// Mean erasures of a block in a part of the load from which it is told what lasts.
+/// Minimum mean erasures of a block in a part of the load for lasting differences.
 const LEAST_TURNS: f64 = 1.0;
 
 /// Mean erasures after which chance has spared no block.
 const MANY: f64 = 100.0;
 
-/// Steps of a bisection, after which a float is as good as it becomes.
+/// Bisection steps to full precision.
 const HALVINGS: usize = 60;
 
 /// Standard deviations above the mean beyond which that share of a normal distribution lies.
@@ -363,8 +365,8 @@ mod tests {
     use crate::device::Prepare;
     use engine::{Device, Random, Xoshiro256};
 
-    /// To the block: what the prediction takes to be lost by the end is what is lost when drives end. Several
-    /// blocks may expire with one write, so that the bounds are reached by most drives, not by each.
+    /// Exact to a block: predicted and actual losses at the end of drives agree. Several blocks may
+    /// expire with one write, so that the bounds are reached by most drives, not by each.
     #[test]
     fn the_end_is_predicted_for_the_block_with_which_it_comes() {
         let mut reached = [0; 2];
@@ -400,7 +402,7 @@ mod tests {
         assert!(reached.iter().all(|it| *it > 8), "{reached:?}");
     }
 
-    /// Blocks that have expired, of the pool with the most of them.
+    /// Maximum number of expired blocks of a pool.
     fn expired(ssd: &Ssd) -> u32 {
         let geometry = ssd.geometry();
         let mut of_pools = vec![0; geometry.pools as usize];
@@ -438,7 +440,7 @@ mod tests {
         assert!((log.at_rest() - 0.3).abs() < 1e-6);
         let end = log.at_end(1000.0, 0.0, 0.1);
         assert!((end.evenness - 0.7).abs() < 1e-3 && end.unsure < 1e-6, "{end:?}");
-        // What levelling will do is not known.
+        // The effect of levelling is unknown.
         let levelled = Seen { is_levelled: true, ..log };
         assert!(levelled.at_end(1000.0, 0.0, 0.1).unsure >= 1.0);
     }
@@ -451,14 +453,14 @@ mod tests {
         let quarter: Vec<f64> =
             (0..1000).map(|it| if it / 2 % 2 == 0 { 9.0 } else { 11.0 }).collect();
         for rated in [100.0, 3000.0] {
-            // The same blocks were erased more often in both parts, 10 %.
+            // The same blocks were erased 10 % more often in both parts.
             let end = seen(&half(11.0, 9.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
             assert!((1.0 / end.evenness - 1.0 - 0.1 * above(0.1)).abs() < 1e-6, "{end:?}");
-            // Others were in the second part: a variance of 2 at a mean of 20.
+            // Other blocks were in the second part: a variance of 2 at a mean of 20.
             let end = seen(&half(11.0, 9.0), &quarter).at_end(rated, 0.0, 0.1);
             let mean = end.evenness * rated;
             assert!((mean + above(0.1) * (0.1 * mean).sqrt() - rated).abs() < 1e-6, "{end:?}");
-            // Of one part it cannot be said.
+            // A single part is inconclusive.
             let one = seen(&half(0.0, 0.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
             assert!(one.unsure > 0.03, "{one:?}");
         }

@@ -33,15 +33,15 @@ use wear_rows::wear_map;
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
-    /// It has a write buffer.
+    /// True with a write buffer.
     pub buffered: bool,
-    /// It has log blocks.
+    /// True with log blocks.
     pub merges: bool,
-    /// It has a block buffer, or reads ahead.
+    /// True with a block buffer or read-ahead.
     pub blocks: bool,
-    /// It has a map cache.
+    /// True with a map cache.
     pub maps: bool,
-    /// What it counted.
+    /// Counts.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
     pub write_amplification: Option<f64>,
@@ -49,11 +49,11 @@ pub struct SsdReport {
     pub write_amplification_bytes: Option<f64>,
     /// Cleaning.
     pub cleaning: CleaningReport,
-    /// The spare space, and what cleaning leaves of it.
+    /// Spare space, and its effective part.
     pub spare: SpareReport,
     /// Bytes programmed, by what for.
     pub media: MediaBytes,
-    /// The SLC cache, of a drive that has one.
+    /// SLC cache, if any.
     pub slc_cache: Option<SlcReport>,
     /// Placement handles, of a drive that has some.
     pub fdp: Option<FdpReport>,
@@ -65,19 +65,19 @@ pub struct SsdReport {
     pub health: HealthReport,
     /// Each unit, in order.
     pub units: Vec<UnitReport>,
-    /// Each submission queue of the host, where classes tell them apart.
+    /// Submission queues of the host, where classes distinguish them.
     pub queues: Vec<QueueAccount>,
     /// Share of the time in which each bus was in use.
     pub bus_busy: Vec<f64>,
-    /// What power cuts came to, of a drive that recovers from them.
+    /// Outcome of power cuts, for a drive with recovery.
     pub power: Option<PowerReport>,
     /// Bytes of a flash page.
     pub page_bytes: u64,
-    /// What its media came to, where data age.
+    /// Media, where data age.
     pub aged: Option<MediaReport>,
     /// Bad blocks that are not worn, where there may be some.
     pub bad: Option<BadReport>,
-    /// Its heat, where writes wait for it.
+    /// Heat, where it limits writes.
     pub thermal: Option<ThermalReport>,
 }
 
@@ -139,8 +139,8 @@ impl SsdReport {
     }
 }
 
-/// A submission queue of the host: what the device took from it. A queue starves if something waits in it and nothing
-/// of it was ever taken.
+/// A submission queue of the host: what the device took from it. A waiting queue starves if no
+/// request of it was ever taken.
 fn queue((number, it): (usize, &QueueAccount)) -> Value {
     json!({
         "queue": number,
@@ -153,7 +153,7 @@ fn queue((number, it): (usize, &QueueAccount)) -> Value {
     })
 }
 
-/// What cleaning did beside its counts.
+/// Cleaning besides its counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CleaningReport {
     /// Share of the victims' data pages that were superseded; `None` when nothing was cleaned.
@@ -162,7 +162,7 @@ pub struct CleaningReport {
     pub mean_block_ns: Option<f64>,
     /// Unit time spent cleaning, summed over the units, ns.
     pub busy_ns: Time,
-    /// Blocks cleaned; those that are erased at once count as one.
+    /// Blocks cleaned; immediate erasures count as one.
     pub cleaned: u64,
 }
 
@@ -179,29 +179,29 @@ impl CleaningReport {
     }
 }
 
-/// The spare space of a drive, and what of it can hold superseded pages.
+/// Spare space of a drive, and its effective part.
 ///
-/// Blocks that the threshold of cleaning keeps erased, and those that are open, hold none while
+/// Blocks kept erased by the cleaning threshold, and open blocks, hold no superseded pages while
 /// cleaning keeps up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpareReport {
     /// Spare space / physical space, of data pages.
     pub nominal: f64,
-    /// The same without the blocks that are kept erased or open.
+    /// The spare space without blocks kept erased or open.
     pub effective: f64,
     /// Spare space, in blocks.
     pub blocks: f64,
     /// Blocks that the threshold of cleaning is to keep erased.
     pub blocks_asked_erased: u64,
-    /// Those that are: cleaning that yields to requests falls behind.
+    /// Kept and actual erased blocks: cleaning that yields to requests falls behind.
     pub blocks_kept_erased: u64,
-    /// Cleaning may fall behind its threshold, in time.
+    /// True if timed cleaning may fall behind its threshold.
     pub yields: bool,
     /// Blocks open for writes.
     pub blocks_open: u64,
     /// The share of the blocks below which cleaning starts.
     pub min_free: f64,
-    /// What that share is when no key states it.
+    /// Default of that share.
     pub default_min_free: f64,
 }
 
@@ -231,11 +231,11 @@ pub struct WearReport {
     pub std_erases: f64,
     /// Erasures of the most erased block.
     pub max_erases: u32,
-    /// Mean erasures left of the rated ones.
+    /// Mean remaining erasures.
     pub mean_remaining: f64,
-    /// Standard deviation of the erasures left over the blocks.
+    /// Standard deviation of the remaining erasures.
     pub std_remaining: f64,
-    /// Blocks erased at least as often as they are rated for.
+    /// Blocks erased at least as often as rated.
     pub expired_blocks: u64,
     /// Expired blocks that are no longer used.
     pub retired_blocks: u32,
@@ -245,11 +245,11 @@ pub struct WearReport {
     pub ended: bool,
     /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
     pub remaining_of_mean: [u64; REMAINING_STEPS],
-    /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
+    /// Blocks by remaining / rated erasures, in steps of 5 %; the last holds those never erased.
     pub remaining_of_rated: [u64; REMAINING_STEPS],
-    /// How often blocks were erased, ascending, and how many blocks that often.
+    /// Number of blocks by erase count, ascending.
     pub blocks_by_erases: Vec<(u32, u64)>,
-    /// How long the drive lasts.
+    /// Lifetime of the drive.
     pub lifetime: LifetimeReport,
     /// Erasures by place.
     pub map: WearMap,
@@ -258,18 +258,18 @@ pub struct WearReport {
 /// Steps in which the distribution of remaining life is reported: 0 to 2 means, 0 to 1 ratings.
 pub const REMAINING_STEPS: usize = 21;
 
-/// What one unit did.
+/// Activity of one unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitReport {
-    /// Such as `package 3` or `package 3 die 1`.
+    /// Name, such as `package 3` or `package 3 die 1`.
     pub name: String,
-    /// Share of the time in which it had an operation.
+    /// Busy share of the time.
     pub busy: f64,
     /// Share of the time in which that was cleaning.
     pub cleaning: f64,
-    /// Pages that waited for it, mean over time.
+    /// Mean number of waiting pages.
     pub queue_mean: f64,
-    /// Pages that it read or programmed for the host.
+    /// Pages read or programmed for the host.
     pub operations: u64,
 }
 
@@ -279,7 +279,7 @@ impl Ssd {
         self.ftl.free_blocks(Domain(domain))
     }
 
-    /// What was counted so far.
+    /// Current counts.
     pub(crate) fn counts_now(&self) -> Counts {
         Counts::of(&self.account_now())
     }
@@ -299,7 +299,7 @@ impl Ssd {
         }
     }
 
-    /// What is spare, and what of that is in effect.
+    /// Spare space, and its effective part.
     fn spare(&self) -> SpareReport {
         let geometry = self.geometry();
         let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
@@ -325,7 +325,7 @@ impl Ssd {
         }
     }
 
-    /// What units and buses did up to `end`, since the account began.
+    /// Times of units and buses up to `end`, since the account began.
     pub(crate) fn spent(&self, end: Time) -> Spent {
         let mut spent =
             Spent { time: end, units: self.unit_accounts(end), buses_ns: self.bus_busy_ns(end) };
@@ -387,7 +387,7 @@ impl Ssd {
         for block in blocks {
             let life = f64::from(self.flash.life(block));
             expired_blocks += u64::from(self.flash.life(block) == 0);
-            // Without any life left, 0 / 0 becomes step 0.
+            // With no life left, 0 / 0 becomes step 0.
             of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
             let rated = f64::from(self.flash.ratings().of(block));
             of_rated[(last as f64 * life / rated) as usize] += 1;

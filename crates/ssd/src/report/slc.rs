@@ -1,4 +1,4 @@
-//! What the SLC cache did.
+//! Report of the SLC cache.
 
 use crate::Ssd;
 use crate::cache::SlcState;
@@ -10,17 +10,17 @@ use serde_json::{Map, Value, json};
 /// The SLC cache in a run. Sizes are bytes of data of the host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlcReport {
-    /// Bytes that the host wrote to it.
+    /// Host bytes written to the cache.
     pub written: u64,
-    /// Those that it wrote to native blocks.
+    /// Host bytes written to native blocks.
     pub direct: u64,
-    /// What it wrote when space came from folded blocks alone.
+    /// Host bytes written while space came from folded blocks alone.
     pub forced: u64,
-    /// Bytes moved out of it.
+    /// Bytes folded.
     pub folded: u64,
-    /// What the host had written when it was full for the first time; none if it never was.
+    /// Host bytes at its first fill; none if it never was.
     pub cliff_at: Option<u64>,
-    /// What it holds at the end, as whole blocks.
+    /// Final content, in whole blocks.
     pub held: u64,
     /// Time in each state.
     pub states: Vec<(&'static str, Time)>,
@@ -28,18 +28,18 @@ pub struct SlcReport {
     pub phases: Vec<SlcStretch>,
 }
 
-/// A stretch of time in one state.
+/// A period in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlcStretch {
     /// The state.
     pub state: &'static str,
-    /// When it began, ns.
+    /// Start, ns.
     pub from: Time,
-    /// How long it lasted, ns.
+    /// Duration, ns.
     pub time: Time,
     /// Bytes that the host wrote meanwhile.
     pub written: u64,
-    /// Bytes that the cache holds at its end, as whole blocks.
+    /// Content at its end, in whole blocks.
     pub held: u64,
 }
 
@@ -81,13 +81,13 @@ impl Ssd {
         Some(pages * u64::from(groups.unit_bytes))
     }
 
-    /// Whether the host writes to the cache in a state.
+    /// True if the host writes to the cache in a state.
     fn writes_to_slc(&self, state: SlcState) -> bool {
         let folds_first = self.config.slc_cache.when_full == WhenFull::Fold;
         state == SlcState::Fast || state == SlcState::Forced && folds_first
     }
 
-    /// What the SLC cache did up to `end`, if there is one.
+    /// Report of the SLC cache up to `end`, if any.
     pub(super) fn slc_report(&self, end: Time) -> Option<SlcReport> {
         let groups = self.geometry().groups.as_ref()?;
         let (times, pages, phases) = self.cache.slc_account()?.account(end);

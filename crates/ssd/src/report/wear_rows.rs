@@ -1,4 +1,4 @@
-//! The wear map of a drive from the erasures of its blocks.
+//! Wear map of a drive from the erasures of its blocks.
 
 use crate::device::{MOST_CELLS, WearCell, WearMap};
 use crate::ids::Unit;

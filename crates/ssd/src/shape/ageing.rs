@@ -5,7 +5,7 @@ use crate::media::{Ladder, Law, Outcome, Rebuilt, hard_rate};
 use engine::Time;
 use options::Invalid;
 
-/// Times of heat are from this to that.
+/// Range of thermal times.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
 /// Checks a drive whose data age, whose blocks go bad, or which becomes hot.
@@ -214,7 +214,7 @@ fn failures(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Reading data that nobody asks for.
+/// Constraints of patrol reads.
 fn scrub(config: &SsdConfig) -> Result<(), Invalid> {
     let scrub = &config.scrub;
     if scrub.period.0.is_some_and(|period| period.ns() == 0) {

@@ -37,7 +37,7 @@ impl Geometry {
         u64::from(self.sectors_per_page) * SECTOR_BYTES
     }
 
-    /// What a block buffer demands.
+    /// Constraints of a block buffer.
     ///
     /// # Errors
     /// [`Invalid`], which names the keys.

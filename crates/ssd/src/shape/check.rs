@@ -8,11 +8,11 @@ use crate::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size, percent_meant};
 
-/// A stage of an operation is kept in 32 bits of nanoseconds.
+/// A stage of an operation has 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 
-/// Spare space at most, of what is exported. Drives are sold with up to 1 or so; of more, three quarters of the
-/// flash, the number is most likely a percentage.
+/// Maximum spare space, relative to the exported capacity. Drives are sold with up to 1 or so; of
+/// more, three quarters of the flash, the number is most likely a percentage.
 const MOST_OVER_PROVISIONING: f64 = 3.0;
 
 /// The spare area has room for a page's number and order, if that is kept.
@@ -21,7 +21,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    // With a write buffer the rate of the bus may be that of the data alone.
+    // With a write buffer the bus rate may be that of data alone.
     if config.is_buffered()
         || !config.persistence.is_ordered()
         || config.spare_size.bytes() >= needed
@@ -69,7 +69,7 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Pages that share their cells.
+/// Constraints of paired pages.
 pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let (pairing, guard) = (config.cell.pairing, config.cell.pairing_guard);
     if pairing == Pairing::None {
@@ -168,7 +168,7 @@ pub(crate) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         config.blocks_per_plane,
     ];
     let blocks = blocks.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
-    // One number is kept free as a mark.
+    // One number is reserved as a mark.
     if blocks.is_none_or(|blocks| blocks == u32::MAX) {
         let problem = "the drive has more than 4,294,967,294 blocks; use larger ones \
                        (device.pages_per_block)";
@@ -180,7 +180,7 @@ pub(crate) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
 /// Another way out for a drive that is too large.
 pub(super) const SCALE: &str = ", or simulate a part of each block (device.scale)";
 
-/// Without a write buffer a part of a block is so many pages; with one, so many word lines.
+/// Without a write buffer the scaled part is a number of pages; with one, of word lines.
 fn scale(config: &SsdConfig) -> Result<(), Invalid> {
     let (pages, scale) = (config.pages_per_block, config.scale);
     let least = if config.summary_page { 2 } else { 1 };
@@ -194,7 +194,7 @@ fn scale(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Wear and its levelling.
+/// Constraints of wear and levelling.
 fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     let levelling = &config.cleaning.levelling;
     let shares = [
@@ -312,7 +312,7 @@ pub(crate) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), In
     Ok(())
 }
 
-/// The key that states the spare space, and the logical pages that it leaves of a pool.
+/// The key of the spare space, and a pool's remaining logical pages.
 pub(crate) fn spare(
     config: &SsdConfig,
     pool_blocks: u32,

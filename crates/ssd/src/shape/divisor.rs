@@ -2,8 +2,8 @@
 
 /// Divides numbers of which the product with the divisor is below 2^64, as 32-bit numbers are.
 ///
-/// With m = floor(2^64 / d) + 1, the high half of n m is n / d where n d < 2^64: the error of m is at
-/// most 1, so that of the product is at most n / 2^64, less than the 1 / d that could matter.
+/// With m = floor(2^64 / d) + 1, the high half of n m is n / d where n d < 2^64: the error of m is
+/// at most 1, so that of the product is at most n / 2^64, below the critical 1 / d.
 #[derive(Debug, Clone, Copy)]
 pub struct Divisor {
     divisor: u32,
@@ -55,7 +55,7 @@ mod tests {
             for d in [d, small] {
                 prop_assert_eq!(Divisor::new(d).quotient(n), n / u64::from(d));
             }
-            // Multiples and their neighbours are where rounding would show.
+            // Rounding would show at multiples and their neighbours.
             let multiple = n / u64::from(small) * u64::from(small);
             prop_assert_eq!(Divisor::new(small).quotient(multiple), multiple / u64::from(small));
             prop_assert_eq!(Divisor::new(small).remainder(multiple), 0);

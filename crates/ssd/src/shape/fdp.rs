@@ -127,8 +127,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// What a reclaim group may hold beyond its share of the exported pages: half of the spare space that its open and
-    /// erased blocks leave, unless a victim or the two passes of programs need more of it.
+    /// Maximum content of a reclaim group beyond its share of the exported pages: half of the spare
+    /// space left by open and erased blocks, less if a victim or two-pass programs need more.
     pub fn lent_by_group(&self, config: &SsdConfig) -> u64 {
         let Some(groups) = self.groups.filter(|_| self.reclaim_groups > 1) else { return 0 };
         if config.cell.program == Program::TwoPass {
@@ -142,7 +142,7 @@ impl Geometry {
         if !config.is_volatile() {
             return half;
         }
-        // A victim gains more than the padding that it costs.
+        // A victim gains more than its padding.
         let padded = f64::from(2 * config.frontiers_of_host() + 1);
         let kept = domains * u64::from(self.kept_pages());
         let most = (physical - kept.min(physical)) as f64
@@ -150,7 +150,7 @@ impl Geometry {
         half.min((most as u64).saturating_sub(self.pages_per_pool))
     }
 
-    /// The spare space holds the units of all handles, those of copies, and what cleaning keeps erased.
+    /// The spare space must hold the units of all handles and of copies, and the erased reserve.
     ///
     /// # Errors
     /// [`Invalid`], which names the handles and how many there may be.
@@ -198,7 +198,7 @@ impl Geometry {
         }
         let data = f64::from(self.data_pages);
         let spare = f64::from(self.blocks()) - self.exported_pages() as f64 / data;
-        // Without FDP one is open for the host and one for copies.
+        // Without FDP one unit is open for the host and one for copies.
         let beyond = |handles: u32| {
             let copies = fdp.destinations().min(handles);
             self.domains * (handles + copies - 2)

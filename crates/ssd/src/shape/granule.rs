@@ -14,15 +14,15 @@ pub struct Granule {
     pub parts: u32,
     /// Flash pages of a logical page: more than 1 when it is larger than they are.
     pub flash_pages: u32,
-    /// Packages over which they lie, the next flash page in the next package.
+    /// Packages over which they are striped by flash page.
     pub span: u32,
-    /// These do everything together: what one of them does, all do.
+    /// True for a synchronous gang: what one of them does, all do.
     pub synchronous: bool,
 }
 
 impl Granule {
-    /// Its configuration; a synchronous gang's logical page is one page of each of
-    /// its packages.
+    /// The granule of a configuration; a synchronous gang's logical page is one page of each of its
+    /// packages.
     ///
     /// # Errors
     /// Sizes and spans that do not divide, and a span that its gang does not allow.
@@ -51,7 +51,7 @@ impl Granule {
             return Err(Invalid::new(&keys, problem));
         }
         let keys = ["device.logical_page", "device.page_size"];
-        // Behind a write buffer any part of a page will do.
+        // With a write buffer any part of a page is possible.
         let quarter = config.is_buffered() || page.is_multiple_of(4) && logical >= page / 4;
         if logical < page && quarter && page.is_multiple_of(logical) && logical.is_multiple_of(512)
         {
@@ -106,14 +106,14 @@ impl Granule {
         data_pages(config) * self.parts / self.pages_per_lane()
     }
 
-    /// How many of the flash pages `first..first + count` of a logical page lie in package `lane` of
-    /// its span.
+    /// Number of the flash pages `first..first + count` of a logical page in package `lane` of its
+    /// span.
     #[inline]
     pub fn pages_in_lane(self, first: u32, count: u32, lane: u32) -> u32 {
         if self.span == 1 {
             return count;
         }
-        // Of the pages below `end`, those that are `lane` modulo the span.
+        // Pages below `end` that are `lane` modulo the span.
         let below = |end: u32| (end + self.span - 1 - lane) / self.span;
         below(first + count) - below(first)
     }

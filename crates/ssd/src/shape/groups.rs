@@ -1,6 +1,5 @@
-//! How logical pages are collected behind a write buffer: into *groups*, which one die programs at once,
-//! and these
-//! into *superblocks*, a block of each plane of every die.
+//! Grouping of logical pages with a write buffer: into *groups*, which one die programs at once,
+//! and these into *superblocks*, a block of each plane of every die.
 //!
 //! A group is planes x bits x page size; a logical page is part of a flash page, one, or several.
 //! Within a group the pages of one type come first, plane by plane: so data that was written in a row is
@@ -12,12 +11,12 @@ use crate::ids::Block;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// Operations of a die mark the planes that they use as bits of a word.
+/// Operations of a die have a bitmap of their planes.
 const MOST_PLANES: u32 = 32;
 /// Dies, groups and cores are numbered within events of 20 bits.
 const MOST_DIES: u32 = 4096;
 
-/// The shape of groups and of what is cleaned together.
+/// Shape of groups and of units of cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Groups {
     /// Dies of the drive; die d is on channel d mod channels.
@@ -40,9 +39,9 @@ pub struct Groups {
     pub units: u32,
     /// Groups of a block that hold data.
     pub per_block: u32,
-    /// Logical pages of the last of them that hold data; behind these the summary of the block begins.
+    /// Logical pages with data in the last group; behind these the summary of the block begins.
     pub last_units: u32,
-    /// Groups behind it that are summary.
+    /// Summary groups at the end.
     pub summary_groups: u32,
     /// Word lines of a block, or pages where these are programmed one by one.
     rounds: u32,
@@ -60,8 +59,7 @@ pub fn summary_bytes(units: u32) -> u64 {
     u64::from(units) * SUMMARY_ENTRY + SUMMARY_HEADER
 }
 
-/// The groups that hold data, and the logical pages in the last of them. The rest of the block is its
-/// summary.
+/// Groups with data, and logical pages in the last of them. The rest of the block is its summary.
 fn with_summary(
     config: &SsdConfig,
     groups: u32,
@@ -81,7 +79,7 @@ fn with_summary(
     Ok((data.div_ceil(units), (data - 1) % units + 1))
 }
 
-/// A group by its place among those of its block that hold data.
+/// A group by its index among its block's data groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The die.
@@ -91,7 +89,7 @@ pub struct Place {
 }
 
 impl Groups {
-    /// Their configuration.
+    /// Groups of a configuration.
     ///
     /// # Errors
     /// Counts and sizes that do not go together.
@@ -183,7 +181,7 @@ impl Groups {
         })
     }
 
-    /// These groups, of blocks on some of more dies.
+    /// The groups on a subset of more dies.
     pub fn on(self, dies: u32, channels: u32) -> Groups {
         Groups { dies, channels, ..self }
     }
@@ -235,7 +233,7 @@ impl Groups {
         self.summary_groups * self.units + self.units - self.last_units
     }
 
-    /// Rows of a block that a die has: what a scan of it reads.
+    /// Rows of a block that a die has: the rows read by a scan.
     pub fn rows_of_die(&self) -> u32 {
         self.rounds * self.rows
     }
@@ -245,8 +243,8 @@ impl Groups {
         self.units / self.rows
     }
 
-    /// Where a group of a block lies, the block being of die `block / blocks of a die` where dies are
-    /// cleaned by themselves.
+    /// Position of a block's group; where dies are cleaned separately, the block's die is `block /
+    /// blocks of a die`.
     #[inline]
     pub fn place(&self, first_die: u32, group: u32) -> Place {
         let (mut at, mut parity) = (group, None);
@@ -265,14 +263,15 @@ impl Groups {
         self.rounds
     }
 
-    /// The round of a group in its block: its word line, or its page of one.
+    /// Round of a group in its block: its word line, or its page of one.
     #[inline]
     pub fn round_of(&self, group: u32) -> u32 {
         let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
         (group + parity) / self.width
     }
 
-    /// The die and the round of a group; of a group of parity under its number in `stripe_of`, behind those of the data.
+    /// The die and the round of a group; parity groups have their number in `stripe_of`, after the
+    /// data.
     #[inline]
     pub fn die_and_round_of(&self, first_die: u32, group: u32) -> (u32, u32) {
         let at = if group < self.per_block {
@@ -286,7 +285,7 @@ impl Groups {
         (first_die + at % self.width, at / self.width)
     }
 
-    /// The groups of the stripe of a group, its parity among them under a number behind those of the data; nothing
+    /// Groups of a group's stripe, including its parity under a number after the data; nothing
     /// without parity.
     pub fn stripe_of(&self, group: u32) -> Option<impl Iterator<Item = u32> + use<>> {
         let data = self.parity_of.checked_sub(1)?;
@@ -334,15 +333,15 @@ impl Groups {
     }
 }
 
-/// Where a logical page lies in its group.
+/// Position of a logical page in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The row, which is the type of the page.
     pub row: u32,
     /// The first plane.
     pub plane: u32,
-    /// Flash pages that it touches.
+    /// Touched flash pages.
     pub pages: u32,
-    /// Its bytes in each.
+    /// Bytes in each.
     pub bytes: u32,
 }

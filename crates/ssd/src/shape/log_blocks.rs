@@ -10,7 +10,7 @@ const SCHEME: &str = "device.log_blocks.scheme";
 const COUNT: &str = "device.log_blocks.count";
 
 impl Geometry {
-    /// The position of a logical page in its pool.
+    /// Index of a logical page in its pool.
     pub fn index_in_pool(&self, lpn: Lpn) -> u64 {
         let stripe = u64::from(self.stripe_pages);
         lpn.0 / stripe / u64::from(self.pools) * stripe + lpn.0 % stripe
@@ -24,7 +24,7 @@ impl Geometry {
         if self.pools > 1 { u64::from(self.stripe_pages) } else { 1 }
     }
 
-    /// What log blocks demand.
+    /// Constraints of log blocks.
     ///
     /// # Errors
     /// [`Invalid`], which names the keys.

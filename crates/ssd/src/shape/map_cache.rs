@@ -23,7 +23,7 @@ pub struct MapShape {
     pub pages: u32,
     /// Number of pages of the map that memory holds.
     pub held: u32,
-    /// And how many memory of the controller in front of that of the host.
+    /// Entries in the controller's memory in front of the host's.
     pub near: u32,
     /// Pages of the map that are programmed together.
     pub gathered: u32,
@@ -67,7 +67,7 @@ impl Geometry {
         }
     }
 
-    /// What a map cache demands.
+    /// Constraints of a map cache.
     ///
     /// # Errors
     /// [`Invalid`], which names the keys.
@@ -166,7 +166,7 @@ impl SsdConfig {
         self.map.read.or(self.slc_cache.read.filter(|_| self.slc_cache.is_on()))
     }
 
-    /// Programming one, in the same way.
+    /// Program time of a map page, likewise.
     pub fn map_program(&self) -> Option<Duration> {
         self.map.program.or(self.slc_cache.program.filter(|_| self.slc_cache.is_on()))
     }

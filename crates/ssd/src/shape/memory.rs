@@ -62,8 +62,8 @@ impl Geometry {
         tables * if self.wide { 5 } else { 4 }
     }
 
-    /// The numbers of all pages have 40 bits, and the number of all times that of a block 64, so that a
-    /// [`Divisor`](super::divisor::Divisor) tells the block of a page.
+    /// Page numbers have at most 40 bits, and their products with a block's pages 64, so that a
+    /// [`Divisor`](super::divisor::Divisor) gives the block of a page.
     pub(super) fn check_pages(&self) -> Result<(), Invalid> {
         let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
         let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));

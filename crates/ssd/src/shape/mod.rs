@@ -65,7 +65,7 @@ struct Levels {
 impl Levels {
     fn new(config: &SsdConfig) -> Levels {
         if config.is_buffered() {
-            // Blocks that are cleaned together share their frontiers; pages are placed anywhere.
+            // Blocks cleaned together share their frontiers; pages are placed anywhere.
             let unit = match config.cleaning.reclaim {
                 Reclaim::Block => Level::Die,
                 Reclaim::Superblock if config.fdp.reclaim_groups() > 1 => Level::ReclaimGroup,
@@ -101,7 +101,7 @@ impl Levels {
     }
 }
 
-/// The shape of a drive, derived from its configuration.
+/// Shape of a drive, derived from its configuration.
 ///
 /// Where a logical page is spread over several packages, these do everything together and count as
 /// one *package* here, and their blocks as one block; each of them is a *lane*. A *page* is a logical
@@ -110,7 +110,7 @@ impl Levels {
 pub struct Geometry {
     /// Channels.
     pub channels: u32,
-    /// Packages in all; package p is on channel p mod `channels`.
+    /// Number of packages; package p is on channel p mod `channels`.
     pub packages: u32,
     /// Planes in a package.
     pub planes_per_package: u32,
@@ -120,28 +120,28 @@ pub struct Geometry {
     planes_per_unit: u32,
     /// A logical page on the flash.
     pub granule: Granule,
-    /// Groups of logical pages behind a write buffer, if there is one.
+    /// Groups of logical pages, with a write buffer.
     pub groups: Option<Groups>,
     /// Shared resources of the packages of a gang, and whether they begin operations together.
     gang: Gang,
     binds_gang: bool,
     /// Planes in a domain.
     pub planes_per_domain: u32,
-    /// Logical pages of a block, with the summary page as one.
+    /// Logical pages of a block, including a summary page.
     pub pages_per_block: u32,
     /// Logical pages of a block.
     pub data_pages: u32,
     /// Blocks of a domain.
     pub blocks_per_domain: u32,
-    /// Domains in all.
+    /// Number of domains.
     pub domains: u32,
     /// Domains of a unit; they are numbered consecutively.
     pub domains_per_unit: u32,
-    /// Units in all.
+    /// Number of units.
     pub units: u32,
     /// Units of a package.
     pub units_per_package: u32,
-    /// Pools in all.
+    /// Number of pools.
     pub pools: u32,
     /// Domains of each pool, in the order in which pools are striped.
     pub pool_domains: Vec<Vec<Domain>>,
@@ -149,7 +149,7 @@ pub struct Geometry {
     pub domain_pool: Vec<PoolId>,
     /// Logical pages of a pool.
     pub pages_per_pool: u64,
-    /// There are too many pages for their numbers to have 32 bits.
+    /// True if page numbers exceed 32 bits.
     pub wide: bool,
     /// Logical pages in a stripe.
     pub stripe_pages: u32,
@@ -165,7 +165,7 @@ pub struct Geometry {
     pub frontiers: u32,
     /// Pages of a domain that stay erased for power cuts.
     pub kept_for_cuts: u32,
-    /// As `kept`, for groups filled with padding.
+    /// `kept` for padded groups.
     pub kept_for_padding: u32,
     /// Blocks that are always of the SLC cache.
     pub static_blocks: u32,
@@ -182,7 +182,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Derives the shape, or says which keys contradict each other.
+    /// Derives the shape, or reports contradictory keys.
     ///
     /// # Errors
     /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
@@ -213,7 +213,7 @@ impl Geometry {
             Level::Ssd => planes,
         };
         let planes_per_domain = planes_in(domain);
-        // Behind a write buffer the planes of a domain do everything together.
+        // With a write buffer the planes of a domain operate together.
         let planes_apart = if groups.is_some() { 1 } else { planes_per_domain };
         let blocks = planes_apart * config.blocks_per_plane;
         let domains = planes / planes_per_domain;
@@ -291,7 +291,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Which domains each pool consists of.
+    /// Assigns domains to pools.
     fn place_pools(&mut self, pool: Level) {
         for d in 0..self.domains {
             let package = d * self.planes_per_domain / self.planes_per_package;
@@ -355,8 +355,7 @@ impl Geometry {
         Ok(exported)
     }
 
-    /// The threshold of background cleaning is above that of all cleaning, and spare space can
-    /// satisfy it.
+    /// Background cleaning must start above the threshold of all cleaning, within the spare space.
     fn check_background(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let cleaning = &config.cleaning;
         let key = "device.cleaning.background_free";
@@ -384,8 +383,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
-    /// erased or open, and what snapshots hold.
+    /// Blocks a pool can lose before its spare space is below the erased and open reserve and the
+    /// snapshots.
     pub fn losable_blocks(&self) -> u32 {
         let domains = u64::from(self.domains / self.pools);
         let data_pages = u64::from(self.data_pages);
@@ -429,7 +428,7 @@ impl Geometry {
         Block(self.by_pages_per_block.quotient(ppn.0) as u32)
     }
 
-    /// Which page of its block a physical page is.
+    /// Index of a physical page in its block.
     #[inline]
     pub fn page_in_block(&self, ppn: Ppn) -> u32 {
         self.by_pages_per_block.remainder(ppn.0)
@@ -478,8 +477,8 @@ impl Geometry {
         self.unit_of(self.domain_of(self.block_of(ppn)))
     }
 
-    /// The first package of a unit's span, and the step to the next: those of a synchronous gang
-    /// are on one channel, any others next to each other.
+    /// The first package of a unit's span, and the step to the next: consecutive on one channel for
+    /// a synchronous gang, adjacent otherwise.
     fn packages_of(&self, unit: Unit) -> (u32, u32) {
         let package = unit.0 / self.units_per_package;
         match self.gang {
@@ -495,8 +494,8 @@ impl Geometry {
             && package(one) % self.channels == package(other) % self.channels
     }
 
-    /// The bus of each lane, the lanes of unit 0 first: that of its channel, or with shared
-    /// control that of its package.
+    /// The bus of each lane, the lanes of unit 0 first: its channel's, or with shared control its
+    /// package's.
     pub fn lane_buses(&self) -> Vec<u32> {
         let of_unit = |unit| {
             let (first, step) = self.packages_of(Unit(unit));
@@ -509,7 +508,7 @@ impl Geometry {
         }
     }
 
-    /// The control pins of each lane, in the order of their buses: those of its channel.
+    /// Control pins of each lane, in the order of buses: its channel's.
     pub fn lane_controls(&self) -> Vec<u32> {
         self.lane_buses().iter().map(|package| package % self.channels).collect()
     }
@@ -519,8 +518,7 @@ impl Geometry {
         self.planes_per_unit == 1 && self.planes_per_die > 1
     }
 
-    /// Sets of units of which those that work at a time do operations of one kind; without sets of
-    /// one.
+    /// Sets of units that run operations of one kind at a time; without sets of one.
     pub fn bound_units(&self) -> Vec<Vec<Unit>> {
         if self.has_pairs() {
             return (0..self.units / 2)

@@ -17,8 +17,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// Where pages of the host and copies share frontiers behind a write buffer, what fills the groups of the host
-    /// with nothing takes room that copies need.
+    /// Where host pages and copies share frontiers with a write buffer, padding of the host's
+    /// groups takes room that copies need.
     fn keep_room_for_padding(&mut self, config: &SsdConfig) {
         let Some(groups) = &self.groups else { return };
         if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
@@ -32,8 +32,8 @@ impl Geometry {
         self.kept_for_cuts + self.kept_for_padding
     }
 
-    /// Erased blocks of a domain without which a drive cannot go on after a cut: behind a write buffer what is
-    /// written anew fills a part of one, and cleaning begins with another.
+    /// Erased blocks of a domain without which a drive cannot go on after a cut: with a write
+    /// buffer rewritten pages fill a part of one, and cleaning starts with another.
     pub(crate) fn least_free_after_cut(&self) -> u32 {
         if self.groups.is_some() { 2 } else { 1 }
     }

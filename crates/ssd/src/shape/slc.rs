@@ -5,7 +5,7 @@ use crate::config::SsdConfig;
 use options::{Invalid, Size};
 
 impl Geometry {
-    /// Bytes that a block holds with one bit a cell; of a drive without a write buffer none has.
+    /// Bytes of a block with one bit per cell; of a drive without a write buffer none has.
     fn slc_block_bytes(&self) -> u64 {
         self.groups.as_ref().map_or(1, |groups| {
             u64::from(self.data_pages / groups.rows) * u64::from(groups.unit_bytes)

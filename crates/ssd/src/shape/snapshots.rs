@@ -11,12 +11,12 @@ const SPACE: &str = "device.snapshots.space";
 const MOST_KEPT: u32 = 64;
 
 impl Geometry {
-    /// Snapshots that are kept at most.
+    /// Maximum number of snapshots.
     pub fn snapshots_kept(config: &SsdConfig) -> u32 {
         config.snapshots.most
     }
 
-    /// Pages of a pool that only snapshots may hold, where all that they demand is there.
+    /// Pages of a pool reserved for snapshots, if all constraints hold.
     ///
     /// # Errors
     /// [`Invalid`], which names the keys.
@@ -90,7 +90,7 @@ impl Geometry {
                 format!("{space} is not a share above 0, at most 1"),
             ));
         }
-        // The numbers of all pages, those of snapshots too, are in tables as wide as those of the flash.
+        // All page numbers, including those of snapshots, fit tables as wide as the flash's.
         let numbers = self.exported_pages().saturating_mul(u64::from(most) + 1);
         let limit = if self.wide { 1 << 40 } else { u64::from(u32::MAX) };
         if numbers >= limit - 1 {
@@ -102,7 +102,7 @@ impl Geometry {
         self.keeps_room_for_snapshots(config)
     }
 
-    /// As `keeps_room`, for snapshots: whether cleaning can proceed beside their pages.
+    /// `keeps_room` for snapshots: whether cleaning can proceed beside their pages.
     fn keeps_room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
         let domains = u64::from(self.domains / self.pools);
@@ -118,7 +118,7 @@ impl Geometry {
             return Err(Invalid::new(&[SPACE, "device.spare_factor"], problem));
         }
         if let Some(groups) = &self.groups {
-            // To cleaning what they hold is as valid as what the drive exports.
+            // For cleaning, their pages are as valid as exported ones.
             let kept = domains * u64::from(self.kept_pages());
             let valid = (self.pages_per_pool + room) as f64 / (blocks * data - kept) as f64;
             today::gains(config, groups, valid, SPACE)?;

@@ -4,17 +4,17 @@
 /// and what it holds of superseded pages cannot be cleaned yet. Measured with an untimed model: 0.59, 0.64 and 0.66.
 pub const TAKEN_BY_OPEN: f64 = 0.6;
 
-/// The share of the spare space that open units may take before placement is likely to cost more than it gains.
+/// Share of the spare space in open units above which placement probably costs more than it gains.
 pub const MOST_TAKEN: f64 = 0.2;
 
 /// Spare space in open reclaim units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpareInOpen {
-    /// Units that may be open at once beyond those of a drive without FDP.
+    /// Maximum open units beyond those without FDP.
     pub open: u32,
     /// Spare space, in units.
     pub spare: f64,
-    /// The share of it that they take.
+    /// Their share of the spare space.
     pub share: f64,
     /// Handles that take no more than [`MOST_TAKEN`]; at least 1.
     pub fitting: u32,

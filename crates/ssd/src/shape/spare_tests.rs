@@ -1,8 +1,8 @@
 use super::Geometry;
 use crate::config::SsdConfig;
 
-/// The end of the spare space to the block: with as many blocks lost as can be, what is exported still fits
-/// beside the blocks that cleaning keeps, with a page to spare; with one more it does not.
+/// The end of the spare space to the block: with the maximum of lost blocks, the exported data
+/// still fit beside the reserve of cleaning, with a page to spare; with one more it does not.
 #[test]
 fn a_pool_can_lose_blocks_until_what_it_exports_does_not_fit() {
     let mut shapes = 0;

@@ -16,10 +16,10 @@ const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 const MOST_CORES: u32 = 1 << 16;
 const MOST_GROUPS: u64 = 1 << 19;
 
-/// Nothing waits longer than this.
+/// Upper limit of pauses.
 const LONGEST_PAUSE_NS: Time = 3_600_000_000_000;
 
-/// Checks a drive with a write buffer, or one without.
+/// Checks a drive with or without a write buffer.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     let cleaning = &config.cleaning;
     if config.firmware.cores == 0 {
@@ -109,7 +109,7 @@ fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
     slc_times(config)
 }
 
-/// The times of cells of one bit.
+/// Constraints of times with one bit per cell.
 fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     let (slc, bits) = (&config.slc_cache, config.cell.bits);
     let times = [("device.slc_cache.program", slc.program), ("device.slc_cache.read", slc.read)];
@@ -196,7 +196,7 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
     }
     let shortest = SHORTEST_WORD_LINE_US[cell.bits as usize - 1];
-    // Single pages of one bit may be programmed in any time; with a buffer all planes take part.
+    // Single one-bit pages may have any program time; with a buffer all planes take part.
     let is_word_line = cell.bits > 1 || config.is_buffered();
     if is_word_line && timing.program.ns() < shortest * 1000 {
         let problem = format!(
@@ -213,7 +213,7 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The buffer holds what is programmed at a time.
+/// The buffer must hold the data programmed at once.
 pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid> {
     let two_pass = config.cell.program == Program::TwoPass;
     if two_pass && !config.buffer.power_loss_protected {
@@ -225,7 +225,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     }
     let handles = u64::from(config.fdp.handles.max(1));
     let placements = u64::from(config.fdp.placements().max(1));
-    // With handles one group of each may be filling; between two passes are word lines of each.
+    // With handles, one group of each may be open; between two passes are word lines of each.
     let frontiers = match config.fdp.chooses() {
         true if two_pass => handles,
         true => 1,
@@ -240,7 +240,8 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     } else {
         frontiers + u64::from(config.gathers_cold())
     };
-    // Of each part that is cleaned by itself a group of copies of each frontier may be filling, and another is read.
+    // In each separately cleaned part a group of copies per frontier may be open, and another is
+    // being read.
     let filling = of_copies * dies / u64::from(groups.width);
     let fill = if config.fdp.chooses() { placements - 1 } else { 0 };
     let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held + fill)];
@@ -332,7 +333,7 @@ pub(super) fn held_programs(
     let page = u64::from(groups.unit_bytes);
     let mut room = config.buffer.size.bytes() / page;
     if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
-        // Copies are between their passes where the host's pages are.
+        // Copies between passes occupy the host's room.
         room += config.buffer.copies.unwrap_or(config.buffer.size).bytes() / page;
     }
     if !waits || room + kept < spare {

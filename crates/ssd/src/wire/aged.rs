@@ -9,13 +9,13 @@ use crate::page::{HeldFor, Longer, Owner, PageWork, Spent};
 use crate::{Ssd, front};
 use engine::{Op, Request, Status, Time};
 
-/// What the pages of a row that is being put together came to.
+/// Outcome for the row being grouped.
 #[derive(Debug, Clone, Copy, Default)]
 struct Worst {
     longer: Longer,
     /// The flash page that was looked at last: logical pages may share it.
     last: Option<(FlashPage, Outcome)>,
-    /// It was counted as a copy of what could not be read.
+    /// True if counted as a poisoned copy.
     counted: bool,
 }
 
@@ -44,7 +44,7 @@ impl Ssd {
         }
     }
 
-    /// The same where a minute has ended, something fails or is known to be lost, or a patrol may be due.
+    /// `begin` with a minute ended, failures or known losses, or patrol due.
     fn begin_watched(&mut self, slot: Slot, request: &Request) {
         let now = self.clock.now;
         if let Some(media) = self.flash.media_mut() {
@@ -162,14 +162,14 @@ impl Ssd {
         }
     }
 
-    /// A row of a read goes to its die.
+    /// Issues a row of a read to its die.
     fn issue(&mut self, slot: Slot, row: Row, longer: Longer) {
         self.front.expect_read(slot);
         let row = row.retried(slot, longer);
         self.dies.read(&row, self.sight(), &mut self.clock);
     }
 
-    /// What a logical page takes beyond the first sense, and whether it is beyond correction.
+    /// Time of a logical page beyond its first sense, and true if uncorrectable.
     fn climb(&mut self, place: Place, bytes: (u32, u32), worst: &mut Worst) -> (Longer, bool) {
         let Some(media) = self.flash.media() else { return (Longer::default(), false) };
         let pages = media.pages_of((place.block, place.group, place.unit), bytes);
@@ -207,7 +207,7 @@ impl Ssd {
         Longer { retry: media.time(outcome, sense_ns, bus_ns), repair: rebuild_ns }
     }
 
-    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    /// Ends a host read at a die, which continues before an answer takes the link.
     pub(crate) fn aged_read_ended(&mut self, slot: Slot, die: u32, spent: Spent, longer: Longer) {
         debug_assert!(self.answers.is_empty(), "it is all of the event");
         self.front.aged_read_done(slot, spent, longer);
@@ -225,7 +225,7 @@ impl Ssd {
 
     // ---- cleaning -------------------------------------------------------------------------------
 
-    /// How much longer the next row of a batch takes to read, as long as the worst of its pages.
+    /// Additional time of a batch's next row, that of its worst page.
     pub(crate) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
         if self.flash.media().is_none() {
             return 0;
@@ -243,16 +243,17 @@ impl Ssd {
         longer.in_all()
     }
 
-    /// How much longer a page takes to read of which a write covers a part.
+    /// Additional time of reading a partly written page.
     pub(crate) fn retries_of_merge(&mut self, place: Place) -> Time {
         let bytes = (0, self.dies.shape().unit_bytes);
         let (longer, _) = self.climb(place, bytes, &mut Worst::default());
         longer.in_all()
     }
 
-    // ---- what is beyond correction -----------------------------------------------------------------
+    // ---- uncorrectable pages
+    // ----------------------------------------------------------------------
 
-    /// Whether a logical page, wherever it is now, is a copy of what could not be read.
+    /// True if a logical page is a poisoned copy.
     fn is_known_lost(&self, lpn: Lpn) -> bool {
         let Some(media) = self.flash.media() else { return false };
         let poisoned = |ppn: Ppn| media.losses().is_poisoned(ppn.0);
@@ -266,14 +267,14 @@ impl Ssd {
         }
     }
 
-    /// Whether a logical page lies in a block whose pages are all known to be read at once.
+    /// True if a logical page lies in a block proved readable without retries.
     #[inline]
     fn is_in_sound_block(&self, lpn: Lpn) -> bool {
         let block = self.ftl.lookup(lpn).map(|ppn| self.ftl.geometry().block_of(ppn));
         block.is_some_and(|block| self.flash.is_sound(block))
     }
 
-    /// Whether a logical page cannot be read.
+    /// True if a logical page is unreadable.
     fn is_unreadable(&mut self, lpn: Lpn) -> bool {
         if self.is_known_lost(lpn) {
             return true;
@@ -283,8 +284,8 @@ impl Ssd {
         !self.cache.holds(block, page) && self.flash.is_lost(ppn)
     }
 
-    /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
-    /// covers in part stays lost.
+    /// Starts a write over unreadable pages. In full it will make them as good as new; the rest of
+    /// one that it covers in part stays lost.
     pub fn begin_over_losses(&mut self, request: &Request) {
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
             if self.is_in_sound_block(lpn) || !self.is_unreadable(lpn) {
@@ -300,7 +301,7 @@ impl Ssd {
         }
     }
 
-    /// All pages of a write have come into the buffer, or without time into the flash.
+    /// Ends a write whose pages are buffered, or untimed in the flash.
     pub fn end_over_losses(&mut self, request: &Request) {
         if !self.flash.media().is_some_and(Media::knows_losses) {
             return;
@@ -317,7 +318,7 @@ impl Ssd {
         }
     }
 
-    /// What a logical page holds now is a copy of what could not be read.
+    /// Marks a logical page as a poisoned copy.
     pub fn poison(&mut self, lpn: Lpn) {
         if Mistake::CleaningHeals.is_planted() {
             return;

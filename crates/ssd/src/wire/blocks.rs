@@ -1,5 +1,4 @@
-//! The block buffer in time: writes come to it and blocks leave it, reads are cut by what is in it, and pages are
-//! read ahead.
+//! The block buffer in time: buffered writes, evictions, reads of buffered pages, and read-ahead.
 
 use crate::Ssd;
 use crate::blocks::{BlockBuffer, Job, Waiting, read, sectors};
@@ -20,12 +19,12 @@ impl Ssd {
         self.blocks.as_mut().expect("the drive has a block buffer")
     }
 
-    /// Whether writes gather in a block buffer.
+    /// True if writes are buffered by block.
     pub(crate) fn gathers_blocks(&self) -> bool {
         self.blocks.as_ref().is_some_and(|it| it.gathers())
     }
 
-    /// A read, write or trim comes to the block buffer; whether it takes it.
+    /// Starts a read, write or trim at the block buffer; whether it takes it.
     pub(crate) fn begin_at_blocks(&mut self, slot: Slot, request: &Request) -> bool {
         let now = self.clock.now;
         let blocks = self.block_buffer();
@@ -51,7 +50,7 @@ impl Ssd {
         let hits = blocks.cut_read(request, Some(slot), &mut misses);
         let read_ahead = (ahead.end - ahead.start) as u32;
         self.ftl.counters.read_from_blocks(hits.gathered, hits.ahead, read_ahead);
-        // It is not done before all of it has been asked for.
+        // The request stays open until all its parts are issued.
         self.front.expect(slot, misses.len() as u32 + hits.awaited + 1);
         for miss in &misses {
             if let Some(done) = self.accept(miss) {
@@ -73,7 +72,7 @@ impl Ssd {
 
     // ---- writes and trims ------------------------------------------------------------------------
 
-    /// What waits goes on as far as it can, and blocks leave, until nothing changes.
+    /// Continues waiting requests and evictions until nothing changes.
     fn look_after_blocks(&mut self) {
         self.block_buffer().note_news();
         while self.block_buffer().has_news() {
@@ -89,7 +88,7 @@ impl Ssd {
         }
     }
 
-    /// The first that waits is done, if it can be.
+    /// Serves the first waiting request, if possible.
     fn take_into_blocks(&mut self, first: Waiting) -> bool {
         let Waiting { slot, request, since, .. } = first;
         let held: Time = self.clock.now - since;
@@ -142,7 +141,7 @@ impl Ssd {
         true
     }
 
-    /// A request is answered when what is in some blocks has left the buffer.
+    /// Completes a request when the content of blocks has been evicted.
     fn flush_blocks(&mut self, slot: Slot, blocks: Range<u64>) {
         let staying = self.block_buffer().staying(&blocks);
         self.block_buffer().add_barrier(slot, blocks);
@@ -195,7 +194,7 @@ impl Ssd {
         self.end_jobs_of_blocks();
     }
 
-    /// One page less is to be read for a block that leaves: behind the last it is written, in order.
+    /// Counts a page read for a block being evicted: behind the last it is written, in order.
     fn block_is_filled_up(&mut self, place: u32) {
         let blocks = self.blocks.as_mut().expect("the drive has a block buffer");
         if !blocks.expects_less(place) {
@@ -209,7 +208,7 @@ impl Ssd {
         self.block_is_written(place);
     }
 
-    /// One page less is to be written.
+    /// Counts a written page.
     fn block_is_written(&mut self, place: u32) {
         if self.block_buffer().expects_less(place) {
             self.block_buffer().has_left(place);
@@ -232,7 +231,7 @@ impl Ssd {
         }
     }
 
-    /// A page is done: its owner, the host or the block buffer, is told.
+    /// A page is done: informs its owner, the host or the block buffer.
     #[inline]
     pub(crate) fn tell_owner(&mut self, page: &PageDone) {
         match page.owner {

@@ -36,7 +36,7 @@ impl Ssd {
         self.begin_row_reads(slot, request, |_, lpn| Some(lpn));
     }
 
-    /// The same of pages that lie under other numbers, or were not there.
+    /// `map_pages` for pages under other numbers, or unmapped.
     #[inline]
     pub fn begin_row_reads(
         &mut self,
@@ -72,7 +72,7 @@ impl Ssd {
         }
     }
 
-    /// The same of one that touches a single page.
+    /// `begin_read` for a single page.
     fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
         let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
         let Some(place) = self.place_in_flash(lpn, pages) else {
@@ -81,7 +81,7 @@ impl Ssd {
         self.read_in_flash(slot, place, pages, (self.skipped(request, lpn), bytes));
     }
 
-    /// The dies read so many bytes of a page, behind others of it.
+    /// Reads bytes of a page, after others of its row.
     #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
     #[inline(always)]
     pub(crate) fn read_in_flash(
@@ -108,8 +108,8 @@ impl Ssd {
         (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
     }
 
-    /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
-    /// counted.
+    /// Position of a logical page to read; nothing where it is in the buffer or was never written,
+    /// which is counted.
     #[inline]
     pub(crate) fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
         let Some(ppn) = self.ftl.lookup(lpn) else {
@@ -180,7 +180,7 @@ impl Ssd {
         }
     }
 
-    /// Whether no die does anything that would make room.
+    /// True if no die's operation would make room.
     fn stands_still(&self) -> bool {
         self.mover.stands()
             && !self.cache.waits_to_fold()
@@ -242,7 +242,7 @@ impl Ssd {
                 Turn::Held(why @ (Why::Meter | Why::Room))
                     if why == Why::Meter || !self.cache.holds_host() =>
                 {
-                    // Nothing can be done about it.
+                    // Nothing else can help.
                     return self.cache.hold(why.reason(), self.clock.now);
                 }
                 Turn::Held(why) => return self.stop(why),
@@ -291,9 +291,10 @@ impl Ssd {
         }
     }
 
-    /// The first write still waits when domains have been cleaned as far as they are asked for. If nothing is under way
-    /// that would make room, the host gets by with less: what is superseded may lie in blocks whose programs are held,
-    /// and then a burst gains nothing. Or a domain has room by the pace, but none that the host may take.
+    /// Handles a first write that waits after all requested cleaning. If nothing is under way that
+    /// would make room, the host gets by with less: superseded pages may lie in blocks with held
+    /// programs, and then a burst gains nothing. Or a domain has room by the pace, but none that
+    /// the host may take.
     pub(crate) fn get_by(&mut self, why: Why) {
         if !self.stands_still() {
             return;
@@ -319,13 +320,13 @@ impl Ssd {
         }
     }
 
-    /// A page gets its place in the flash and in the buffer; a group that is full with it goes to its die.
+    /// Places a page in the flash and in the buffer; a group that is full with it goes to its die.
     fn put(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
         self.cache.place(&mut self.ftl, to, lpn, &mut self.clock);
         self.give_jobs();
     }
 
-    /// The same of a page of the host where there are snapshots, of which the newest keeps what it shares, or an SLC
+    /// `put` for a host page with snapshots, the newest of which keeps shared pages, or an SLC
     /// cache.
     #[inline(never)]
     fn put_noted(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
@@ -338,19 +339,19 @@ impl Ssd {
 
     // ---- what must be durable -------------------------------------------------------------------
 
-    /// A flush comes to the buffer.
+    /// Starts a flush of the buffer.
     pub(crate) fn flush(&mut self, slot: Slot) {
         self.await_durable(Waiter::Flush(slot));
     }
 
-    /// What is in the buffer goes to the flash, padded; this waits for it.
+    /// Pads and programs the content of the buffer; this waits for it.
     fn await_durable(&mut self, waiter: Waiter) {
         self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
         self.give_jobs();
         self.cache.await_durable(waiter);
     }
 
-    /// All is durable that this has waited for.
+    /// Completes a durability wait.
     pub(crate) fn is_durable(&mut self, waiter: Waiter) {
         match waiter {
             Waiter::Restores => self.answers.push(Answer::Own(Unit(0))),
@@ -393,12 +394,12 @@ impl Ssd {
 
     // ---- cleaning -------------------------------------------------------------------------------
 
-    /// Cleans every domain as far as it is asked for.
+    /// Cleans all domains as requested.
     fn clean_all(&mut self) {
         (0..self.ftl.geometry().domains).for_each(|domain| self.clean_on(Domain(domain)));
     }
 
-    /// Cleans a domain as far as it is asked for.
+    /// Cleans a domain as requested.
     fn clean_on(&mut self, domain: Domain) {
         while self.clean(domain) {}
     }
@@ -455,7 +456,7 @@ impl Ssd {
         }
         self.emptied(domain);
         let ends = self.cache.pace().ends_burst(self.clock.now);
-        // Where nothing has to be read, no event will tell the writes that wait of the room.
+        // Without reads, no event informs the waiting writes about the room.
         if ends || scan.is_empty() && self.cache.backlog() > 0 {
             self.cache.ask();
         }
@@ -482,7 +483,7 @@ impl Ssd {
         {
             return self.begin_fold(domain);
         }
-        // One that is asked for does not wait until the last block before it is low is full.
+        // A requested domain is cleaned before its last block above the threshold is full.
         let asked = u32::from(self.cache.pace().is_asked(domain.0));
         let threshold = self.ftl.geometry().low_blocks + asked + self.ftl.other_handles();
         let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
@@ -492,7 +493,7 @@ impl Ssd {
             if let Some(slc) = self.cache.slc() {
                 slc.forces(blocks, self.clock.now);
             }
-            // The host waits for it: it goes on to its end, whatever room there is meanwhile.
+            // The host waits for it: it continues to the end, whatever the room.
             self.cache.pace().ask(domain.0, true);
             self.mover.begin(job);
             return true;
@@ -503,7 +504,7 @@ impl Ssd {
         true
     }
 
-    /// When all of a victim has been read, it is due for erasure.
+    /// Schedules the erasure of a completely read victim.
     fn emptied(&mut self, domain: Domain) {
         let Some(job) = self.mover.take_read(domain) else { return };
         self.cache.pace().ask(domain.0, false);
@@ -527,14 +528,14 @@ impl Ssd {
         }
     }
 
-    /// Erasures that waited for programs begin, if they may.
+    /// Starts waiting erasures, if permitted.
     pub(crate) fn retry_erasures(&mut self) {
         for number in self.mover.waiting_erasures() {
             self.begin_erasure(number);
         }
     }
 
-    /// Begins to erase a victim, unless copies of what it held are not programmed yet.
+    /// Starts erasing a victim, unless copies of its pages are unprogrammed.
     fn begin_erasure(&mut self, number: u32) {
         let (domain, after) = self.mover.waits_for(number);
         if after > 0 && self.cache.is_open(after, domain, self.ftl.geometry()) {
@@ -545,7 +546,7 @@ impl Ssd {
         }
     }
 
-    /// A batch has been read: what is still valid goes into the buffer.
+    /// A batch has been read: its valid pages are buffered.
     fn batch_read(&mut self, batch: &Batch, die: u32) {
         self.cache.unreserve(batch.reserved());
         let mut moved = 0;
@@ -582,7 +583,7 @@ impl Ssd {
         self.mover.ask(domain);
     }
 
-    /// All dies have erased their blocks of a victim.
+    /// Completes the erasure of a victim on all dies.
     fn erased(&mut self, job: Relocation) {
         let domain = job.domain;
         let before = self.ftl.room_of(domain.0);
@@ -633,13 +634,14 @@ impl Ssd {
         true
     }
 
-    /// Whether the pace of folding lets another group be folded now.
+    /// True if the fold rate permits another group.
     fn may_fold(&mut self) -> bool {
         let clock = &mut self.clock;
         self.cache.slc().is_none_or(|slc| slc.may_fold(clock))
     }
 
-    // ---- cleaning that others have a say in ------------------------------------------------------
+    // ---- coordinated cleaning
+    // -----------------------------------------------------------------------
 
     /// Domains that are being cleaned.
     pub(crate) fn domains_cleaning(&self) -> u32 {
@@ -651,7 +653,7 @@ impl Ssd {
         domains.filter(|domain| is_read(*domain) || is_erased(*domain)).count() as u32
     }
 
-    /// Whether a domain has less room than it should, and a victim would gain some.
+    /// True if a domain has less room than its target, and a victim would gain some.
     pub(crate) fn some_domain_lacks_room(&self) -> bool {
         let mut domains = (0..self.ftl.geometry().domains).map(Domain);
         domains
@@ -678,7 +680,7 @@ impl Ssd {
 
     // ---- what dies have done --------------------------------------------------------------------
 
-    /// A read has its data in the registers of its die.
+    /// Handles a read whose data are in the die's registers.
     #[inline]
     pub fn read_sensed(&mut self, read: u32) {
         self.dies.sensed(read, self.sight(), &mut self.clock);
@@ -752,7 +754,7 @@ impl Ssd {
                             self.erased(job);
                         }
                     }
-                    // It may be the last that a burst has waited for.
+                    // It may be the last program that a burst awaited.
                     Job::Parity { .. } | Job::Map => self.cache.note_end(),
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }
@@ -764,7 +766,7 @@ impl Ssd {
         self.hear_dies();
     }
 
-    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    /// Ends a host read at a die, which continues before an answer takes the link.
     #[inline]
     fn host_read_ended(&mut self, ended: &HostRead) {
         debug_assert!(self.answers.is_empty(), "it is all of the event");
@@ -806,7 +808,7 @@ impl Ssd {
         self.mover.note_programmed();
     }
 
-    /// Notes an operation of a die, if that was asked for.
+    /// Records a die's operation, if enabled.
     fn record(&mut self, die: u32, Operation { word, finished }: Operation) {
         if let Some(recorder) = &mut self.recorder {
             recorder.record(die, word, finished, self.clock.now);
@@ -815,7 +817,7 @@ impl Ssd {
 
     // ---- other events ---------------------------------------------------------------------------
 
-    /// A group has had its time to fill.
+    /// Handles the end of a group's linger time.
     pub(crate) fn lingered(&mut self, group: u32) {
         self.cache.lingered(&mut self.ftl, group, &mut self.clock);
         self.give_jobs();
@@ -842,7 +844,7 @@ impl Ssd {
             let domains = (0..self.ftl.geometry().domains).map(Domain);
             let stream = self.ftl.stream_of_copy(*lpn);
             let room = |domain: &Domain| {
-                // Where cleaning continues with the rest of a group.
+                // True if cleaning continues with the rest of a group.
                 let left = self.ftl.left_on(*domain, stream) > 0;
                 (left, self.ftl.free_blocks(*domain))
             };

@@ -1,4 +1,4 @@
-//! Data that are moved before they are lost: what a patrol reads, in time and without, and what follows from it.
+//! Preventive moves of data: what a patrol reads, in time and without, and what follows from it.
 
 use crate::Ssd;
 use crate::die::{Rows, SLC_ROW};
@@ -12,8 +12,8 @@ use engine::Time;
 const STEPS_OF_PATROL: u32 = 16;
 
 impl Ssd {
-    /// A request begins: blocks that are due are read on patrol. The last of them takes its time; those before it were
-    /// read while nobody asked for anything.
+    /// A request begins: blocks that are due are read on patrol. The last of them takes its time;
+    /// the last one is timed, the earlier ones were read in idle time.
     pub fn patrol_in_time(&mut self) {
         let Some(patrol) = &mut self.patrol else { return };
         let due = patrol.due(self.clock.now);
@@ -26,7 +26,7 @@ impl Ssd {
         }
     }
 
-    /// The block that comes next, if its data are settled.
+    /// The next block with settled data.
     fn next_on_patrol(&mut self) -> Option<Block> {
         let block = self.patrol.as_mut()?.take();
         self.ftl.is_closed(block).then_some(block)
@@ -45,7 +45,7 @@ impl Ssd {
         }
     }
 
-    /// What was read of a block on patrol decides whether its data are to be moved.
+    /// Decides whether a block read on patrol is refreshed.
     fn judge(&mut self, block: Block) {
         self.ftl.counters.patrol_reads += self.flash.patrolled(block).len() as u64;
         let found = self.flash.inspect(block);
@@ -69,7 +69,7 @@ impl Ssd {
         }
     }
 
-    /// A domain is about to be cleaned: what is to be moved for its own sake is asked for.
+    /// A domain is about to be cleaned: requests its due refreshes.
     pub fn care_for(&mut self, domain: Domain) {
         if !self.mover.has_victim(domain) && self.ftl.may_refresh(domain) {
             self.cache.pace().ask(domain.0, true);
@@ -88,12 +88,12 @@ impl Ssd {
 
     // ---- without time ------------------------------------------------------------------------------
 
-    /// Each byte that is written without time takes so many nanoseconds of the clock of retention; none: no time.
+    /// Sets the ageing time per untimed byte; none: no time.
     pub fn pace(&mut self, ns_per_byte: Option<f64>) {
         self.pace_ns = ns_per_byte;
     }
 
-    /// How many pages may be overwritten until something is due.
+    /// Pages that can be overwritten before the next due time.
     pub fn paced_pages(&self, page_bytes: u64) -> Option<usize> {
         const HOUR_NS: Time = 3_600_000_000_000;
         let ns = self.pace_ns?;
@@ -101,7 +101,7 @@ impl Ssd {
         Some(((stretch as f64 / (ns * page_bytes as f64)) as usize).max(1))
     }
 
-    /// So many bytes have been written without time.
+    /// Advances the clock by untimed bytes.
     pub fn pass_bytes(&mut self, bytes: u64) {
         let Some(pace) = self.pace_ns else { return };
         let ns = (pace * bytes as f64) as Time;
@@ -115,7 +115,7 @@ impl Ssd {
         self.give_up_in_time();
     }
 
-    /// So many blocks are read on patrol in no time.
+    /// Reads blocks on patrol, untimed.
     fn patrol_at_once(&mut self, blocks: u32) {
         for _ in 0..blocks {
             if let Some(block) = self.next_on_patrol() {
@@ -125,7 +125,7 @@ impl Ssd {
         self.mover.ask_for_nothing();
     }
 
-    /// What is to be moved is.
+    /// Refreshes all due blocks.
     pub fn refresh_at_once(&mut self) {
         if self.ftl.cares() {
             self.mover.ask_for_nothing();
@@ -133,7 +133,7 @@ impl Ssd {
         }
     }
 
-    /// Time passes in which nothing is asked. With power the patrol goes on.
+    /// Lets time pass without requests. With power, patrol continues.
     ///
     /// # Errors
     /// Why this drive does not age by days.
@@ -170,14 +170,14 @@ impl Ssd {
         let ns = seconds.saturating_mul(1_000_000_000);
         let due = self.patrol.as_mut().map_or(0, |patrol| patrol.pass(ns));
         self.patrol_at_once(due);
-        // What is found in the middle of requests is moved beside them.
+        // Findings during requests are moved alongside.
         let is_calm = self.front.is_idle() && self.clock.next_at().is_none();
         if is_calm && self.mover.victims() == 0 {
             self.refresh_at_once();
         }
     }
 
-    /// The controller has lost what it remembered, and has power again.
+    /// Drops the controller's memory after a power cut.
     pub fn forget_care(&mut self) {
         self.ftl.forget_care();
         if let Some(thermal) = &mut self.thermal {

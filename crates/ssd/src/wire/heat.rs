@@ -4,7 +4,7 @@ use crate::Ssd;
 use crate::clock::Event;
 
 impl Ssd {
-    /// Whether writes wait because of heat; an event then comes when they are looked at again.
+    /// True if heat holds writes; an event then comes when they are looked at again.
     pub fn is_too_hot(&mut self) -> bool {
         let now = self.clock.now;
         if self.thermal.as_ref().is_some_and(|thermal| thermal.is_due(now)) {
@@ -22,12 +22,12 @@ impl Ssd {
         true
     }
 
-    /// It is time to look again.
+    /// Handles the end of a hold.
     pub fn cooled(&mut self) {
         if let Some(thermal) = &mut self.thermal {
             thermal.was_called();
         }
-        // Nothing waits for it, if nothing does.
+        // Without waiting writes, nothing happens.
         if self.cache.backlog() > 0 {
             self.cache.ask();
         }

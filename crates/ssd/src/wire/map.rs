@@ -61,7 +61,7 @@ impl Ssd {
         }
     }
 
-    /// What a request looked up is there.
+    /// Starts a request whose look-ups are complete.
     fn begin_looked_up(&mut self, slot: Slot, request: &Request) {
         if !self.is_buffered {
             self.begin_on_units(slot, request);
@@ -72,7 +72,7 @@ impl Ssd {
         }
     }
 
-    /// One page less is missing for a request.
+    /// Ends a look-up of a request.
     fn map_came(&mut self, slot: Slot) {
         if let Some(request) = self.front.map_came(slot, self.clock.now) {
             self.begin_looked_up(slot, &request);
@@ -94,7 +94,7 @@ impl Ssd {
         }
     }
 
-    /// What cleaning, trims and pages that left the cache have to do with the flash.
+    /// Executes flash operations of the map for cleaning, trims and evictions.
     fn do_map_work(&mut self) {
         let Some((cache, _)) = self.ftl.map_cache() else { return };
         let work = cache.take_work();

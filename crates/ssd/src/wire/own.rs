@@ -1,5 +1,5 @@
-//! What the drive does of its own accord, and what others see of it: pages that it writes for itself, power cuts,
-//! accounts and records.
+//! Autonomous operations of the drive, and views of its state: pages that it writes for itself,
+//! power cuts, accounts and records.
 
 use crate::Ssd;
 use crate::account::UnitAccount;
@@ -30,8 +30,7 @@ impl Ssd {
         (count, count)
     }
 
-    /// The programs that the flash does not know yet, in the order in which they were begun, and the requests of
-    /// which they have the data.
+    /// Programs unknown to the flash, in order of start, with the requests whose data they contain.
     pub(crate) fn owned_programs(&self) -> Vec<(Programming, Option<u64>)> {
         if self.is_buffered {
             return self.cache.owned_programs(&self.ftl);
@@ -46,7 +45,7 @@ impl Ssd {
         all
     }
 
-    /// The same with what a cut would come to: how far each has come.
+    /// The programs with the outcome of a cut: how far each has come.
     pub(crate) fn cut_programs(&self, now: Time) -> Vec<CutProgram> {
         let programs = self.units.cut(self.geometry(), now).into_iter();
         let mut programs: Vec<_> = programs
@@ -60,7 +59,7 @@ impl Ssd {
         programs
     }
 
-    /// The programs that the flash does not know yet, in the order in which they were begun.
+    /// Programs unknown to the flash, in order of start.
     pub(crate) fn open_programs(&self, now: Time) -> Vec<CutProgram> {
         if !self.is_buffered {
             return self.cut_programs(now);
@@ -102,7 +101,7 @@ impl Ssd {
         self.units.erasing().chain(self.mover.erasing()).collect()
     }
 
-    /// What each unit, or die, did up to `end`.
+    /// Activity of each unit or die up to `end`.
     pub(crate) fn unit_accounts(&self, end: Time) -> Vec<UnitAccount> {
         if self.is_buffered {
             return self.dies.accounts(end);
@@ -120,7 +119,7 @@ impl Ssd {
         (0..self.geometry().units).map(Unit).map(account).collect()
     }
 
-    /// How long each bus was in use up to `end`.
+    /// Busy time of each bus up to `end`.
     pub(crate) fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
         if self.is_buffered {
             return self.dies.bus_busy_ns(end);
@@ -156,7 +155,7 @@ impl Ssd {
         self.recorder = Some(Box::new(Recorder::new(window)));
     }
 
-    /// What was noted.
+    /// Recorded operations.
     pub(crate) fn take_record(&mut self) -> Option<Timeline> {
         let recorder = self.recorder.take()?;
         Some(recorder.finish(self.geometry()))

@@ -4,7 +4,7 @@ use crate::Ssd;
 use engine::{Op, Request};
 
 impl Ssd {
-    /// Gives up the open units of a handle: what is left of each is written with nothing. Behind a write buffer that
+    /// Gives up the open units of a handle: the rest of each is padded. Behind a write buffer that
     /// goes its way like all programs; without one the drive does it while it rests, and at once.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl Ssd {
         Ok(())
     }
 
-    /// A request that has come with the handle that it has here. A unit that is open for too long is given up before.
+    /// A request with its effective handle. A unit that is open for too long is given up before.
     #[inline(never)]
     pub fn placed(&mut self, request: Request) -> Request {
         let request = self.ftl.placed_by_handle(request);

@@ -1,9 +1,10 @@
 //! Requests on a drive that keeps snapshots.
 //!
-//! A snapshot has what has its place in the flash at the instant at which it is made, be that programmed or not. A page
-//! of a write that waits for its unit, or for room in the write buffer, gets its place later: of it the snapshot has
-//! what was there before, and before it gets its place the page that it supersedes is kept. So of a write that is not
-//! answered yet a snapshot may have some pages and not the others; of one that is answered it has all.
+//! A snapshot has what has its place in the flash at the instant at which it is made, be that
+//! programmed or not. A page of a write that waits for its unit, or for room in the write buffer,
+//! gets its place later: the snapshot has its former content, and the superseded page is kept
+//! before it is placed. So of a write that is not answered yet a snapshot may have some pages and
+//! not the others; of one that is answered it has all.
 
 use crate::config::Order;
 use crate::device::kit::slots::Slot;
@@ -48,7 +49,7 @@ impl Ssd {
         self.serve_offered();
     }
 
-    /// Snapshot orders of a read or write, and those before it.
+    /// Executes snapshot orders before a read or write.
     pub fn snapshot_before(&mut self, request: &Request) {
         let order = self.config.snapshots.orders.of(request.handle);
         let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
@@ -60,7 +61,7 @@ impl Ssd {
         self.ftl.snapshot_before(bytes, order == Some(Order::Make));
     }
 
-    /// Which snapshot a request reads, if it reads one.
+    /// Snapshot read by a request, if any.
     fn snapshot_read_by(&self, request: &Request) -> Option<u32> {
         let keys = &self.config.snapshots;
         let reads = request.op == Op::Read && keys.queue == Some(request.queue.into());

@@ -45,14 +45,14 @@ fn small() -> SsdConfig {
     config
 }
 
-/// The drive and what it is to hold.
+/// A drive and its expected content.
 struct Trial {
     ssd: Ssd,
     is_timed: bool,
     now: Time,
     drive: State,
     snapshots: Vec<State>,
-    /// Where each version of a page lay when it was seen first.
+    /// First observed position of each version of a page.
     places: BTreeMap<(u64, u64), Ppn>,
     versions: u64,
 }
@@ -62,7 +62,7 @@ impl Trial {
         self.ssd.ftl.snapshots.as_ref().unwrap().report()
     }
 
-    /// Serves a request, alone, and does to the model what it does.
+    /// Serves a single request on drive and model.
     fn serve(&mut self, request: Request, random: &mut Xoshiro256) {
         let (made, before) = (self.report().made, self.drive.clone());
         let pages =
@@ -82,7 +82,7 @@ impl Trial {
         self.follow(made, before);
     }
 
-    /// Pages are written over as those of a drive that is prepared: that makes no snapshot.
+    /// Overwrites pages as in preconditioning: that makes no snapshot.
     fn prepare(&mut self, pages: &[u64]) {
         let (made, before) = (self.report().made, self.drive.clone());
         for page in pages {
@@ -107,7 +107,7 @@ impl Trial {
         assert_eq!(there, self.snapshots.iter().map(State::len).collect::<Vec<_>>());
     }
 
-    /// A read takes what is there from the buffer or the flash, of the state that its queue reads.
+    /// Compares a read with the state selected by its queue.
     fn read(&mut self, request: Request) {
         let made = self.report().made;
         let counts = |ssd: &Ssd| {
@@ -149,7 +149,7 @@ impl Trial {
         }
     }
 
-    /// Each version lies in one place, and each place holds one version.
+    /// Checks that versions and positions match one to one.
     fn check(&mut self, is_roomy: bool) {
         self.ssd.check().unwrap();
         let ftl = &self.ssd.ftl;
@@ -189,7 +189,7 @@ fn compare(config: &SsdConfig, is_timed: bool, seed: u64) -> (SnapshotsReport, u
     let is_roomy = config.blocks_per_plane > 500;
     for id in 0..4_000 {
         let count = 1 + random.below(4);
-        // Half of it goes to a few pages, so that many are overwritten in the buffer.
+        // Half of the writes go to a few pages, so that many are overwritten in the buffer.
         let range = if random.below(2) == 0 { 40 } else { pages };
         let first = random.below(range - count);
         let whole = |op| Request::new(id, op, Lba(first * PAGE), (count * PAGE) as u32);

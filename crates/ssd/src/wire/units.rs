@@ -1,5 +1,5 @@
-//! Pages that get their place when a unit is free for them: a unit does one operation at a time, and what it does
-//! next, the classes of work are asked in turn.
+//! Pages placed when a unit is free: a unit does one operation at a time, and what it does next,
+//! the classes of work are asked in turn.
 //!
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
 //! it can begin something.
@@ -15,11 +15,11 @@ use crate::power::planted::Bug;
 use crate::timeline::{Finished, Word};
 use engine::{Handle, Status};
 
-/// What cleaning does about the next page of a victim.
+/// Treatment of a victim's next page.
 enum Target {
-    /// It goes to this unit.
+    /// Destination unit.
     Unit(Unit),
-    /// Units that could take it are busy with other copies.
+    /// Suitable units are busy with other copies.
     Later,
     /// No other unit takes it: it stays in its own unit.
     Nobody,
@@ -51,7 +51,7 @@ impl Ssd {
         Some(PageDone { owner: request.owner, status, spent: Some(Spent::default()) })
     }
 
-    /// Queues a page at the unit that will serve it.
+    /// Queues a page at its unit.
     #[inline]
     fn enqueue(&mut self, id: PageId) {
         let PageOp { work, lpn, .. } = *self.queues.page(id);
@@ -66,7 +66,7 @@ impl Ssd {
             _ => self.ftl.geometry().unit_holding(at),
         };
         if work.writes() {
-            // It will be looked up when it is programmed.
+            // The page is looked up when it is programmed.
             self.ftl.prefetch(lpn);
         }
         let now = self.clock.now;
@@ -99,7 +99,8 @@ impl Ssd {
         }
     }
 
-    /// An operation has stopped for reads, or one of these has ended: the next of them goes, or the operation goes on.
+    /// After a suspension for reads, or the end of one: starts the next read, or resumes the
+    /// operation.
     fn serve_stopped(&mut self, unit: Unit) {
         if self.units.lets_pass(unit)
             && let Some(id) = self.queues.take_read(unit)
@@ -127,8 +128,8 @@ impl Ssd {
 
     // ---- which unit ------------------------------------------------------------------------------
 
-    /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
-    /// those the one with the shortest queue, then the fewest valid pages.
+    /// Among the units of a pool: one with room, else one where cleaning makes some, and of those
+    /// the one with the shortest queue, then the fewest valid pages.
     ///
     /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
     /// other's cleaning, and take all writes. Not so in the set that is being asked: there each unit counts for itself.
@@ -154,7 +155,7 @@ impl Ssd {
         }
     }
 
-    /// Whether no lane of a unit has an operation, or waits for a page to be copied to it.
+    /// True if no lane of a unit is busy or waits for an incoming copy.
     #[expect(clippy::inline_always, reason = "asked several times for every operation")]
     #[inline(always)]
     fn is_idle(&self, unit: Unit) -> bool {
@@ -186,14 +187,14 @@ impl Ssd {
 
     // ---- what a unit does next -------------------------------------------------------------------
 
-    /// Asks a unit for its next operation, if it can begin one, and then those to which it has handed pages.
+    /// Asks a unit for its next operation, if it can start one, then the units it passed pages to.
     #[inline]
     pub(crate) fn serve(&mut self, unit: Unit) {
         self.ask(unit);
         self.serve_called();
     }
 
-    /// Asks the units that are to be asked, until there is none.
+    /// Asks all called units.
     #[inline]
     fn serve_called(&mut self) {
         while let Some(unit) = self.queues.next_called() {
@@ -301,13 +302,14 @@ impl Ssd {
         self.serve_waiting(unit, only)
     }
 
-    /// Those of them that had found no room; nothing where others may follow now, and `false` where one was handed over.
+    /// Serves writes that found no room; nothing where others may follow now, and `false` where one
+    /// was handed over.
     fn serve_stalled(&mut self, unit: Unit) -> Option<bool> {
         while let Some(first) = self.queues.take_stalled(unit, &self.units) {
             let id = match first {
                 Ok(id) => id,
                 Err(id) => {
-                    // It comes next, unless it must wait for cleaning anyway.
+                    // It is next, unless it must wait for cleaning anyway.
                     let PageOp { lpn, handle, .. } = *self.queues.page(id);
                     let pool = self.ftl.geometry().pool_of(lpn);
                     self.ftl.write_with(handle);
@@ -329,7 +331,7 @@ impl Ssd {
         None
     }
 
-    /// Those that wait; `false` where one was handed over.
+    /// Waiting pages; `false` where one was handed over.
     #[inline]
     fn serve_waiting(&mut self, unit: Unit, only: Option<Phase>) -> bool {
         while let Some(id) = self.queues.take_next(unit, only, &self.units) {
@@ -357,8 +359,8 @@ impl Ssd {
         true
     }
 
-    /// Begins what a simple unit without other duties does most: the read that has waited longest. Whether
-    /// that is what comes next.
+    /// Starts the most frequent operation of a simple unit: the read that has waited longest.
+    /// Returns true if that was next.
     #[inline]
     fn begin_first_read(&mut self, unit: Unit) -> bool {
         if self.ftl.pools_span_units() {
@@ -382,7 +384,7 @@ impl Ssd {
         let domain = if work == PageWork::Merge {
             self.ftl.choose_domain_near(pool, unit, lpn).map(|(domain, near)| {
                 let work = match (near, self.ftl.lookup(lpn)) {
-                    // Trimmed while it waited: there is nothing left to merge with.
+                    // Trimmed while waiting: there is nothing left to merge with.
                     (_, None) => PageWork::Write,
                     (true, _) => PageWork::Merge,
                     (false, _) => PageWork::MergeAcross,
@@ -460,8 +462,8 @@ impl Ssd {
         }
     }
 
-    /// Where the page lies that is read: it may have moved while it waited, which is of no interest where
-    /// all places cost the same. What was trimmed meanwhile is read where it was.
+    /// Position of a page to read: it may have moved while it waited, which is of no interest where
+    /// all places cost the same. Pages trimmed meanwhile are read at their former position.
     #[inline]
     fn place_of_read(&self, page: &PageOp) -> Ppn {
         if self.units.is_uniform() || page.work.is_of_drive() {
@@ -472,19 +474,20 @@ impl Ssd {
 
     // ---- cleaning --------------------------------------------------------------------------------
 
-    /// Lets a unit without a victim look for one.
+    /// Lets a unit without a victim choose one.
     fn choose_victim_for(&mut self, unit: Unit, waiting: bool) {
         let job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
         *self.jobs.job_mut(unit) = job;
         if let Some(job) = job.filter(|job| !job.merges()) {
-            // Each page is looked up when its turn comes.
+            // Each page is looked up in its turn.
             let geometry = self.ftl.geometry();
             let first = geometry.ppn(job.source, 0);
             self.ftl.prefetch_places(&self.flash, first, geometry.data_pages);
         }
     }
 
-    /// The other plane of a pair is being cleaned: this one is too, if it would be soon, so that both erase by one command.
+    /// While the other plane of a pair is cleaned: this one is too, if it would be soon, so that
+    /// both erase by one command.
     fn clean_with_pair(&mut self, unit: Unit) {
         let geometry = self.ftl.geometry();
         if geometry.has_pairs() && self.jobs.has_job(Unit(unit.0 ^ 1)) {
@@ -493,7 +496,7 @@ impl Ssd {
         }
     }
 
-    /// A write has found no log block that takes it: the merge that makes room begins.
+    /// For a write without a suitable log block: the merge that makes room begins.
     fn merge_for_stalled(&mut self, unit: Unit, only: Option<Phase>) {
         if self.queues.has_stalled(unit) && self.is_idle(unit) && !self.jobs.has_job(unit) {
             self.choose_victim_for(unit, true);
@@ -503,7 +506,7 @@ impl Ssd {
         }
     }
 
-    /// Whether a unit without a job should look for a victim.
+    /// True if a unit without a job should choose a victim.
     #[inline]
     fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
         if self.puts_off && self.ftl.can_put_off_cleaning(unit) {
@@ -607,8 +610,8 @@ impl Ssd {
         self.count_pair_copies();
     }
 
-    /// Whether a victim still holds the newest programmed copy of a page: another unit is programming
-    /// what supersedes it. A power cut would otherwise lose what was written long ago.
+    /// True if a victim still holds the newest programmed copy of a page: another unit is
+    /// programming what supersedes it. A power cut would otherwise lose what was written long ago.
     fn is_barred(&self, job: Relocation) -> bool {
         let geometry = self.ftl.geometry();
         let pages = geometry.ppn(job.source, 0)..geometry.ppn(job.source, geometry.data_pages);
@@ -637,7 +640,7 @@ impl Ssd {
             return false;
         }
         if !self.ftl.has_valid_page(&self.flash, &job) {
-            // What is on its way is not lost until it has arrived: the erasure waits.
+            // Pages in transit are safe until they arrive: the erasure waits.
             return self.jobs.streaming(unit) > 0;
         }
         let to = match self.stream_target(unit) {
@@ -654,7 +657,7 @@ impl Ssd {
         true
     }
 
-    /// Of the other packages of the gang, the idle unit with the most room.
+    /// The idle unit with the most room in the gang's other packages.
     fn stream_target(&self, unit: Unit) -> Target {
         let geometry = self.ftl.geometry();
         let pool = geometry.domain_pool[self.jobs.job(unit).expect("it cleans").domain.at()];
@@ -728,7 +731,7 @@ impl Ssd {
         }
     }
 
-    /// Notes an operation of a lane, if that was asked for.
+    /// Records a lane's operation, if enabled.
     #[inline]
     fn record_lane(&mut self, lane: u32, word: Word, finished: Finished) {
         if let Some(recorder) = &mut self.recorder {
@@ -780,7 +783,7 @@ impl Ssd {
         self.start_next(unit, closed);
     }
 
-    /// The operation of a page has ended on a unit, which goes on afterwards.
+    /// Ends a page's operation on a unit, which continues afterwards.
     #[inline]
     fn page_of_unit_ended(&mut self, unit: Unit, page: PageId, finished: Finished) {
         match self.page_ended(page, finished) {
@@ -838,14 +841,14 @@ impl Ssd {
         Some(self.queues.finish(id, status))
     }
 
-    /// Whether a program closes its block, and units of the same pool may have waited for that.
+    /// True if a program closes its block, for which units of the pool may have waited.
     #[inline]
     fn closes_for_others(&self, programming: Programming) -> bool {
         self.ftl.pools_span_units() && self.ftl.geometry().is_last(programming.ppn)
     }
 
-    /// After the end of an operation: gives units what they can begin now. `closed` where a block of a pool of
-    /// several units was closed or erased, for which others may have waited.
+    /// After the end of an operation: gives units what they can begin now. `closed` where a block
+    /// of a pool of several units was closed or erased, for which others may have waited.
     #[inline]
     fn start_next(&mut self, unit: Unit, closed: bool) {
         if self.jobs.any_barred() {
@@ -919,10 +922,10 @@ impl Ssd {
     }
 }
 
-/// Where a write has started.
+/// Outcome of starting a write.
 enum Started {
     Here,
-    /// It is to start at this unit.
+    /// It must start at this unit.
     At(Unit),
     Not,
 }

@@ -16,7 +16,7 @@ struct Zone {
     capacity: u64,
     /// Sectors that the host wrote since the last reset.
     written: u64,
-    /// When it was written last, among all writes.
+    /// Sequence number of the last write.
     used: u64,
     window: Option<Window>,
     finished_by_controller: bool,
@@ -50,7 +50,7 @@ pub struct Zones {
     windows: u32,
     writes: u64,
     tally: Tally,
-    /// Zones that the controller has changed by itself, the last of them, and how often it has.
+    /// Zones last changed by the controller, and the number of such changes.
     altered: VecDeque<u32>,
     alterations: u64,
 }
@@ -59,7 +59,7 @@ pub struct Zones {
 const MOST_ALTERED: usize = 512;
 
 impl Zones {
-    /// Empty ones.
+    /// Empty zones.
     pub fn new(limits: Limits) -> Zones {
         let zone = Zone {
             state: State::Empty,
@@ -83,14 +83,15 @@ impl Zones {
         }
     }
 
-    /// The first zones are full, as a host has written them.
+    /// Makes the first zones full, as if written by a host.
     pub fn fill(&mut self, zones: u32) {
         for zone in &mut self.each[..zones as usize] {
             (zone.state, zone.pointer, zone.written) = (State::Full, zone.capacity, zone.capacity);
         }
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
     /// Limits.
     pub fn limits(&self) -> &Limits {
@@ -116,8 +117,8 @@ impl Zones {
         [self.open, self.active, self.windows]
     }
 
-    /// How often the controller has changed a zone by itself, and the zones that it has changed since it had done so
-    /// `since` times, unless they are too many to be remembered.
+    /// Number of changes by the controller, and the zones changed since the `since`th, unless too
+    /// many.
     pub fn altered(&self, since: u64) -> (u64, Option<Vec<u32>>) {
         let count = (self.alterations - since.min(self.alterations)) as usize;
         let fits = count <= self.altered.len();
@@ -145,17 +146,17 @@ impl Zones {
         self.tally = Tally::default();
     }
 
-    /// The zone of an address, and the sector in it.
+    /// Zone of an address, and the sector in it.
     pub fn place(&self, lba: u64) -> (u32, u64) {
         ((lba / self.limits.size) as u32, lba % self.limits.size)
     }
 
-    /// True if a sector lies in the window of its zone.
+    /// True if a sector lies in its zone's window.
     pub fn is_in_window(&self, zone: u32, sector: u64) -> bool {
         self.each[zone as usize].window.as_ref().is_some_and(|window| window.has(sector))
     }
 
-    /// Whether a range of addresses may be read.
+    /// Checks that a range may be read.
     ///
     /// # Errors
     /// Why not.
@@ -171,7 +172,7 @@ impl Zones {
 
     // ---- resources -------------------------------------------------------------------------------
 
-    /// Changes the state of a zone, and what it takes of the resources with it.
+    /// Changes a zone's state and its resources.
     fn turn(&mut self, zone: u32, to: State) {
         let it = &mut self.each[zone as usize];
         self.open -= u32::from(it.state.is_open());
@@ -248,7 +249,7 @@ impl Zones {
         self.take(zone, it.pointer, sectors)
     }
 
-    /// Takes a write that is possible where it is.
+    /// Applies a valid write.
     fn take(&mut self, zone: u32, at: u64, sectors: u64) -> Result<Written, Status> {
         let state = self.each[zone as usize].state;
         if !state.is_open() {
@@ -275,7 +276,7 @@ impl Zones {
                     it.pointer = to;
                     self.tally.commits += 1;
                 }
-                // All of what is left of the zone is there: nothing can be written any more.
+                // The rest of the zone is complete: nothing can be written any more.
                 if own.len() == it.capacity - it.pointer {
                     own.commit(it.capacity);
                     it.pointer = it.capacity;
@@ -294,7 +295,7 @@ impl Zones {
 
     // ---- management ------------------------------------------------------------------------------
 
-    /// A command for one zone, given by the address at which it begins; of a commit, the range that ends where the
+    /// A command for the zone starting at an address; of a commit, the range that ends where the
     /// commit does.
     ///
     /// # Errors
@@ -310,7 +311,7 @@ impl Zones {
         self.change(op, zone)
     }
 
-    /// A command for all zones in a state that allows it.
+    /// A command for all zones in a suitable state.
     ///
     /// # Errors
     /// Why not; nothing has changed then.
@@ -329,7 +330,7 @@ impl Zones {
         let numbered = self.each.iter().zip(0..);
         let concerned: Vec<u32> =
             numbered.filter(|(it, _)| concerns(it.state)).map(|(_, number)| number).collect();
-        // All of them or none: zones that are open implicitly may be closed for the others.
+        // All or none: zones that are open implicitly may be closed for the others.
         let explicit = self.each.iter().filter(|it| it.state == State::Explicit).count();
         if op == Op::Open && explicit + concerned.len() > self.limits.open as usize {
             return Err(Status::TooManyOpen);
@@ -424,7 +425,7 @@ impl Zones {
 
     // ---- what the controller does ----------------------------------------------------------------
 
-    /// A program of a zone has failed: what is there can be read.
+    /// A program of a zone has failed: its present data stay readable.
     pub fn fail_program(&mut self, zone: u32) {
         if self.each[zone as usize].state != State::Offline {
             self.turn(zone, State::ReadOnly);
@@ -465,7 +466,7 @@ impl Zones {
         self.turn(zone, if holds { State::Closed } else { State::Empty });
     }
 
-    /// Nothing of the windows is kept.
+    /// Drops the content of the windows.
     pub fn lose_windows(&mut self) {
         for zone in &mut self.each {
             if let Some(window) = &mut zone.window {

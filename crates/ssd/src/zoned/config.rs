@@ -6,15 +6,15 @@ use options::{BusRate, Duration, Maybe, PageTimes, Size, choices, conditions, op
 choices! {
     /// When the blocks of a zone are erased.
     pub enum EraseWhen {
-        /// At its reset, which is answered when they are.
+        /// At its reset, which completes afterwards.
         AtReset = "at-reset",
-        /// When it is opened next, before anything is programmed.
+        /// At its next opening, before the first program.
         AtOpen = "at-open",
     }
 
-    /// How firmware times vary.
+    /// Variation of firmware times.
     pub enum Spread {
-        /// Not at all.
+        /// Constant.
         Constant = "constant",
         /// Exponentially distributed, with the stated mean.
         Exponential = "exponential",
@@ -22,9 +22,9 @@ choices! {
 }
 
 choices! {
-    /// What is between the host and the zones.
+    /// Adaptation between host and zones.
     pub enum Adapt {
-        /// Nothing: the host knows them.
+        /// None: the host knows them.
         None = "none",
         /// A log of the host that cleans zones, for programs that know none.
         Log = "log",
@@ -58,14 +58,14 @@ options! {
         granularity: Size where HAS_WINDOWS = Size::from_bytes(64 << 10),
     }
 
-    // As many fields as there are keys.
+    // One field per key.
     /// Zones.
     pub struct ZoneOptions as ZoneOptionsPartial {
         /// Number of zones.
         count: u32 = 64,
         /// Addresses of a zone: where the next one begins.
         size: Size = Size::from_bytes(64 << 20),
-        /// Capacity of a zone: what of it can be written; as its size if not given.
+        /// Capacity of a zone: the writable part; as its size if not given.
         capacity: Option<Size> = None,
         /// Maximum number of open zones.
         open: u32 = 14,
@@ -75,7 +75,7 @@ options! {
         append_limit: Size = Size::from_bytes(1 << 20),
         /// Dies over which a zone is striped; all if not given.
         width: Option<u32> = None,
-        /// One of every N groups of a zone is parity; 0: no parity.
+        /// One group in N of a zone is parity; 0: no parity.
         parity_of: u32 = 0,
         /// A read may go over the borders of zones.
         read_across: bool = true,
@@ -115,25 +115,25 @@ options! {
         limit: u32 where STOPS = 8,
     }
 
-    /// What the controller takes for a command. It writes and appends one at a time.
+    /// Controller times of commands. It writes and appends one at a time.
     pub struct ZonedFirmware as ZonedFirmwarePartial {
         /// Time of a write.
         write: Duration = Duration::from_ns(5_000),
         /// Time of an append.
         append: Duration = Duration::from_ns(5_000),
-        /// Their distribution.
+        /// Distribution.
         spread: Spread = Spread::Constant,
-        /// Additional latency of a write, during which others go on.
+        /// Additional latency of a write, in parallel with others.
         path_write: Duration = Duration::from_ns(0),
         /// Additional latency of an append.
         path_append: Duration = Duration::from_ns(0),
-        /// Latency of a read before it is at the flash.
+        /// Latency of a read before the flash.
         path_read: Duration = Duration::from_ns(0),
-        /// Time of any other command, and of a change of state.
+        /// Time of any other command, and of a state change.
         manage: Duration = Duration::from_ns(10_000),
     }
 
-    /// The way of data to the host, one read at a time.
+    /// Transfer of data to the host, one read at a time.
     pub struct ZonedLink as ZonedLinkPartial {
         /// Time of a read command.
         command: Duration = Duration::from_ns(0),
@@ -147,7 +147,7 @@ options! {
     pub struct ZonedWear as ZonedWearPartial {
         /// Resets that a zone is rated for; an erase beyond that fails.
         rated_cycles: u32 = 100_000,
-        /// A zone whose erase fails loses capacity, that of one die, and no longer all of it.
+        /// A zone with a failed erase loses only the capacity of one die.
         variable_capacity: bool = false,
         /// Probability that a program fails, after which its zone can only be read.
         program_failures: f64 = 0.0,
@@ -155,9 +155,10 @@ options! {
 
     /// The write buffer.
     pub struct ZonedBuffer as ZonedBufferPartial {
-        /// Its size.
+        /// Size of the buffer.
         size: Size = Size::from_bytes(64 << 20),
-        /// Power-loss protection: what is in it survives a power cut, and a flush does not wait for the flash.
+        /// Power-loss protection: buffered data survive a power cut, and a flush does not wait for
+        /// the flash.
         power_loss_protected: bool = true,
     }
 
@@ -171,7 +172,7 @@ options! {
         batch: Size = Size::from_bytes(256 << 10),
     }
 
-    // As many fields as there are sections and keys directly under `[device]`.
+    // One field per section and key directly under `[device]`.
     /// A drive of zones (NVMe Zoned Namespaces).
     pub struct ZonedConfig as ZonedPartial {
         /// Buses between controller and dies.
@@ -192,7 +193,7 @@ options! {
         timing: ZonedTiming = ZonedTiming::default(),
         /// Suspending programs and erases for reads.
         suspend: ZonedSuspend = ZonedSuspend::default(),
-        /// What the controller takes for a command.
+        /// Controller times of commands.
         firmware: ZonedFirmware = ZonedFirmware::default(),
         /// The way of data to the host.
         link: ZonedLink = ZonedLink::default(),
@@ -200,7 +201,7 @@ options! {
         buffer: ZonedBuffer = ZonedBuffer::default(),
         /// Endurance.
         wear: ZonedWear = ZonedWear::default(),
-        /// What is between the host and the zones.
+        /// Adaptation between host and zones.
         adapt: Adapt = Adapt::None,
         /// The log of the host.
         log: LogOptions where ADAPTS = LogOptions::default(),

@@ -22,19 +22,19 @@ use std::collections::VecDeque;
 /// Sectors of 4 KiB, in which firmware counts.
 const PAGE_SECTORS: u64 = 4096 / SECTOR_BYTES;
 
-/// What a command does when its present time in the controller is over.
+/// Step of a command after its controller time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It is answered.
+    /// Completion.
     Answer,
-    /// It goes to the write buffer.
+    /// Admission to the write buffer.
     Admit,
-    /// It is read.
+    /// Read.
     Fetch,
-    /// It makes zones full, or waits for their erases.
+    /// Finishing zones, or waiting for their erases.
     Finish,
     Reset,
-    /// It waits until all before it is in the flash.
+    /// Waiting until earlier data are in the flash.
     Flush,
 }
 
@@ -43,12 +43,12 @@ enum Stage {
 struct Active {
     request: Request,
     submitted: Time,
-    /// When the device took it, and when its present wait began.
+    /// Arrival at the device, and start of the present wait.
     begun: Time,
     since: Time,
     stage: Stage,
     status: Status,
-    /// Reads, or zones, that it waits for.
+    /// Outstanding reads or zones.
     left: u32,
     parts: Breakdown,
 }
@@ -72,7 +72,7 @@ struct Barrier {
     noted: Vec<(u32, u32, u64)>,
 }
 
-/// What the zones decided when a command came in, kept until it is carried out.
+/// Decisions of the zones on a command, stored until its execution.
 #[derive(Debug, Clone)]
 enum Decision {
     Write(Written, u32),
@@ -80,7 +80,7 @@ enum Decision {
 }
 
 /// A drive of zones.
-// As many fields as it has parts and queues.
+// One field per part and queue.
 #[derive(Debug, Clone)]
 pub struct ZonedDrive {
     config: ZonedConfig,
@@ -98,7 +98,7 @@ pub struct ZonedDrive {
     /// Sectors of the buffer, without its windows.
     room: u64,
     waiting: VecDeque<Waiting>,
-    /// Commands that wait until nothing is under way in a zone.
+    /// Commands that wait for an idle zone.
     quiet: Vec<(u32, Slot)>,
     barriers: Vec<Barrier>,
     random: Xoshiro256,
@@ -140,7 +140,7 @@ impl ZonedDrive {
         }
     }
 
-    /// Its zones.
+    /// The zones.
     pub fn zones(&self) -> &Zones {
         &self.zones
     }
@@ -177,7 +177,7 @@ impl ZonedDrive {
         self.clock.call(end, Event::Core(slot));
     }
 
-    /// What the zones decide, and what then follows.
+    /// Decides a command in the zones, and its next step.
     fn decide(&mut self, slot: Slot, request: &Request) -> Result<Stage, Status> {
         let (lba, sectors) = (request.lba.0, u64::from(request.sectors));
         match request.op {
@@ -229,7 +229,7 @@ impl ZonedDrive {
         }
     }
 
-    /// When the controller is done with a command, which it takes now.
+    /// End of a command's controller time.
     fn controller_time(&mut self, slot: Slot, request: &Request, stage: Stage) -> Time {
         let now = self.clock.now;
         let firmware = &self.config.firmware;
@@ -251,7 +251,7 @@ impl ZonedDrive {
         self.writes_until + path
     }
 
-    /// How long the controller takes to reset zones, one after the other.
+    /// Controller time of successive zone resets.
     fn reset_time(&self, slot: Slot) -> Time {
         let zones = &self.config.zones;
         let found = self.decisions.iter().find(|(own, _)| *own == slot);
@@ -268,7 +268,8 @@ impl ZonedDrive {
         each.sum::<Time>().max(self.config.firmware.manage.ns())
     }
 
-    // ---- they go on --------------------------------------------------------------------------------
+    // ---- continuation
+    // --------------------------------------------------------------------------------
 
     /// The controller is done with a command for now.
     fn step(&mut self, slot: Slot) {
@@ -296,7 +297,7 @@ impl ZonedDrive {
         Some(self.decisions.swap_remove(place).1)
     }
 
-    /// What waits for the write buffer comes in as far as there is room, in order.
+    /// Admits waiting commands to the write buffer in order, as room permits.
     fn admit(&mut self) {
         while let Some(first) = self.waiting.front().copied() {
             let (taken, generation) = self.media.taken(first.zone);
@@ -348,7 +349,7 @@ impl ZonedDrive {
         self.quiet.push((zone, slot));
     }
 
-    /// One of the zones that a command concerns is ready; with the last it is answered.
+    /// Handles a ready zone of a command; with the last it is answered.
     fn zone_is_ready(&mut self, slot: Slot) {
         self.active[slot].left -= 1;
         if self.active[slot].left == 0 {
@@ -384,7 +385,7 @@ impl ZonedDrive {
         self.active[slot].left = changed.len() as u32;
         for it in changed {
             let sight = self.sight();
-            // A host that has written to it meanwhile has had it erased.
+            // A zone written meanwhile has been erased.
             if self.media.taken(it.zone).0 == 0 {
                 self.media.erase(it.zone, sight, &mut self.clock);
             }
@@ -392,7 +393,7 @@ impl ZonedDrive {
         }
     }
 
-    /// A read goes to the flash, with what of it is there.
+    /// Issues a read to the flash, with its programmed part.
     fn fetch(&mut self, slot: Slot) {
         let request = self.active[slot].request;
         let size = self.zones.limits().size;
@@ -468,7 +469,7 @@ impl ZonedDrive {
         }
     }
 
-    /// What the flash has told.
+    /// Processes events of the flash.
     fn hear(&mut self) {
         loop {
             let told = self.media.take_told();
@@ -485,7 +486,7 @@ impl ZonedDrive {
         match told {
             Told::Read { slot, spent } => {
                 let active = &mut self.active[slot];
-                // Those of the read that is done last remain.
+                // Latency parts of the last read remain.
                 active.parts[SUSPEND] = spent.suspend;
                 active.parts[BUS] = spent.bus;
                 active.parts[CELL] = spent.cell;
@@ -589,7 +590,7 @@ impl Device for ZonedDrive {
         let is_protected = !self.is_volatile();
         let zones = self.zones.limits().zones;
         if is_protected {
-            // What the zones have decided is in the buffer, or counts as if it were: it was not answered.
+            // Decided data are in the buffer, or count as such: it was not answered.
             for zone in 0..zones {
                 let look = self.zones.look(zone);
                 self.media.take_at_once(zone, look.pointer, !look.state.is_active());

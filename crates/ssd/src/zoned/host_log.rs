@@ -36,19 +36,19 @@ struct Asked {
     status: Status,
 }
 
-/// Where a zone is written at present.
+/// Write position in an open zone.
 #[derive(Debug, Clone, Copy, Default)]
 struct Frontier {
     zone: Option<u32>,
     next: u64,
 }
 
-/// A zone that is being cleaned: what of it is looked at next.
+/// A zone that is being cleaned: its next page to examine.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     zone: u32,
     next: u64,
-    /// Reads and copies of it that have not ended.
+    /// Outstanding reads and copies.
     left: u32,
 }
 
@@ -68,14 +68,14 @@ pub struct HostLog {
     /// Logical pages, and pages of a zone.
     pages: u64,
     zone_pages: u64,
-    /// By logical page, the page of the drive from 1 on; and the other way round.
+    /// Drive page by logical page, from 1 on; and the other way round.
     map: Vec<u32>,
     owners: Vec<u32>,
     valid: Vec<u32>,
     free: VecDeque<u32>,
     frontiers: [Frontier; 2],
     victim: Option<Victim>,
-    /// Of zones that are full, which may be victims.
+    /// True for full zones, which may be victims.
     closed: Vec<bool>,
     asked: BTreeMap<u64, Asked>,
     waiting: VecDeque<(Request, Time)>,
@@ -99,7 +99,7 @@ impl HostLog {
             options: options.clone(),
             pages,
             zone_pages,
-            // Memory of the system, which takes none until it is written.
+            // Memory is taken on the first write.
             map: memory::zeroed(pages as usize),
             owners: memory::zeroed(all as usize),
             valid: memory::zeroed(zones),
@@ -131,7 +131,8 @@ impl HostLog {
         }
     }
 
-    // ---- the drive is asked ------------------------------------------------------------------------
+    // ---- requests to the drive
+    // ------------------------------------------------------------------------
 
     fn ask(&mut self, owner: Owner, op: Op, sector: u64, sectors: u64, fua: bool) {
         let id = self.issued;
@@ -212,7 +213,7 @@ impl HostLog {
         let owner = Owner::Host(request.id);
         match request.op {
             Op::Write => {
-                // What is only covered in part is read before.
+                // Partly covered pages are read first.
                 let edges = [
                     (first, !request.lba.0.is_multiple_of(PAGE)),
                     (end - 1, !(request.lba.0 + u64::from(request.sectors)).is_multiple_of(PAGE)),
@@ -253,14 +254,14 @@ impl HostLog {
             }
         }
         if self.asked[&request.id].left == 1 {
-            // The drive has nothing to do: it costs a command.
+            // A command without effect: it costs a command.
             self.ask(owner, Op::Trim, 0, 1, false);
         }
         self.host_part_done(request.id, Status::Ok);
         true
     }
 
-    /// Whether so many pages find a place without the zone that is kept for cleaning.
+    /// True if that many pages fit without the reserve for cleaning.
     fn has_room(&self, pages: u64) -> bool {
         let here = self.frontiers[0].zone.map_or(0, |_| self.zone_pages - self.frontiers[0].next);
         let zones = pages.saturating_sub(here).div_ceil(self.zone_pages);
@@ -298,7 +299,7 @@ impl HostLog {
         if victim.left > 0 {
             return;
         }
-        // The next run of valid pages, at most a batch of them.
+        // The next run of valid pages, up to a batch.
         let first = u64::from(victim.zone) * self.zone_pages;
         let is_valid = |page: &u64| self.owners[(first + page) as usize] != 0;
         let from = (victim.next..self.zone_pages).find(is_valid);
@@ -319,7 +320,7 @@ impl HostLog {
         self.victim = Some(victim);
     }
 
-    /// Pages of a victim have been read: those that are still valid are written.
+    /// Pages of a victim have been read: writes those still valid.
     fn copy(&mut self, from: u64, pages: u64) {
         let owners = &self.owners[from as usize..(from + pages) as usize];
         let valid: Vec<u64> =

@@ -44,7 +44,7 @@ impl ZonedConfig {
         u64::from(self.planes_per_die) * u64::from(self.bits) * self.page_size.bytes()
     }
 
-    /// Blocks of a zone in each plane of its dies: those of its data and its parity.
+    /// Blocks of a zone in each plane of its dies: data and parity.
     fn blocks(&self) -> u32 {
         let data = self.zones.capacity_bytes().div_ceil(self.group_bytes());
         let parity = match self.zones.parity_of {
@@ -56,7 +56,7 @@ impl ZonedConfig {
         pages.div_ceil(u64::from(self.pages_per_block)).try_into().unwrap_or(u32::MAX)
     }
 
-    /// A drive with such dies, and nothing else of which matters here.
+    /// A drive with these dies and otherwise irrelevant keys.
     fn with_dies(&self, channels: u32, dies_per_channel: u32) -> SsdConfig {
         let step = self.suspend.step;
         let stops = Maybe(step.ns().map(|_| Duration::from_ns(0)));
@@ -139,7 +139,7 @@ impl ZonedConfig {
         Ok(())
     }
 
-    /// Sizes and numbers of zones that contradict one another.
+    /// Refuses contradictory sizes and numbers of zones.
     fn check_zones(&self) -> Result<(), Invalid> {
         let zones = &self.zones;
         let (size, capacity) = (zones.size, zones.capacity_bytes());

@@ -1,6 +1,6 @@
-//! The flash under the zones: each zone is a block of each plane of its dies, programmed from its beginning to its
-//! end by groups. There is nothing to map, nothing to clean and no spare. It is told up to where a zone is to be
-//! programmed, and says what has ended.
+//! The flash under the zones: each zone is a block of each plane of its dies, programmed from its
+//! beginning to its end by groups. There is nothing to map, nothing to clean and no spare. It
+//! receives the end of a zone's data, and reports completions.
 
 use crate::clock::{Clock, DieEvent};
 use crate::device::kit::slots::{Slot, Slots};
@@ -29,10 +29,10 @@ enum Kind {
 #[derive(Debug, Clone, Copy)]
 struct Program {
     zone: u32,
-    /// Of the zone: it has been reset as often.
+    /// Generation of the zone: it has been reset as often.
     generation: u32,
     group: u64,
-    /// Sectors of the buffer that it frees.
+    /// Freed sectors of the buffer.
     sectors: u64,
     kind: Kind,
     /// In the order of all programs.
@@ -43,7 +43,7 @@ struct Program {
 #[derive(Debug, Clone, Default)]
 struct Stream {
     generation: u32,
-    /// Sectors that have been taken up.
+    /// Received sectors.
     taken: u64,
     /// Groups that are programmed: all before the first, and of those from there on.
     first: u64,
@@ -51,27 +51,27 @@ struct Stream {
     /// Programs and erases that have not ended; padding that is still to be given, by die.
     under_way: u32,
     pads: Vec<u32>,
-    /// It has to be erased before it is programmed; and how often it was.
+    /// True if it must be erased before it is programmed; and how often it was.
     is_used: bool,
     erases: u32,
     erasing: u32,
-    /// No group of it waits in the buffer to become whole.
+    /// True without a partial group in the buffer.
     is_sealed: bool,
-    /// Up to where it is in the flash for a flush.
+    /// End of the durable data for a flush.
     durable: u64,
 }
 
 /// Something has happened to the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// A read is done, and where its time went.
+    /// A completed read with its times.
     Read {
         slot: Slot,
         spent: Spent,
     },
     /// The buffer has more room, or a program has ended.
     Programmed,
-    /// Nothing is under way in a zone.
+    /// A zone became idle.
     Quiet(u32),
     /// A program, or an erase, of a zone has failed.
     ProgramFailed(u32),
@@ -103,14 +103,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The die of a zone that has this number among its dies.
+    /// Die of a zone, by number among its dies.
     fn die(&self, zone: u32, local: u32) -> u32 {
         let width = self.groups.width;
         let sets = self.groups.dies / width;
         zone % sets * width + (local + zone / sets) % width
     }
 
-    /// The die of a group, and that of the parity which follows it.
+    /// Die of a group, and of the parity that follows it.
     fn place(&self, zone: u32, group: u64) -> (u32, Option<u32>) {
         let place = self.groups.place(0, group as u32);
         let is_last = group + 1 == self.capacity.div_ceil(self.group_sectors);
@@ -127,7 +127,7 @@ pub(super) struct Media {
     dies: Dies,
     streams: Vec<Stream>,
     programs: Slots<Program>,
-    /// Numbers of those that are of data or journals.
+    /// Numbers of programs of data or journals.
     outstanding: BTreeSet<u64>,
     given: u64,
     /// Sectors of the buffer that hold data which is not programmed.
@@ -162,7 +162,8 @@ impl Media {
         }
     }
 
-    // ---- asked -----------------------------------------------------------------------------------
+    // ---- queries
+    // ---------------------------------------------------------------------------------
 
     /// Sectors that the buffer holds for the flash.
     pub fn held(&self) -> u64 {
@@ -175,7 +176,7 @@ impl Media {
         (stream.taken, stream.generation)
     }
 
-    /// True if nothing is under way in a zone.
+    /// True for an idle zone.
     pub fn is_quiet(&self, zone: u32) -> bool {
         let stream = &self.streams[zone as usize];
         stream.under_way == 0 && stream.pads.iter().all(|pads| *pads == 0)
@@ -196,7 +197,7 @@ impl Media {
         self.work
     }
 
-    /// The share of its time that each die was busy.
+    /// Busy share of each die.
     pub fn busy(&self, from: &[Time], time: Time, end: Time) -> Vec<f64> {
         let all = self.busy_ns(end);
         let since = |(die, busy): (usize, &Time)| busy - from.get(die).copied().unwrap_or(0);
@@ -220,7 +221,8 @@ impl Media {
         std::mem::take(&mut self.told)
     }
 
-    // ---- told ------------------------------------------------------------------------------------
+    // ---- commands
+    // --------------------------------------------------------------------------------
 
     /// Something happens at a die.
     pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) {
@@ -251,7 +253,8 @@ impl Media {
         self.work.suspensions += self.dies.take_suspensions();
     }
 
-    /// Takes up a zone further, and programs what is a whole group then; at the end of the zone the rest as well.
+    /// Extends a zone's data, and programs complete groups; at the end of the zone the rest as
+    /// well.
     pub fn take(&mut self, zone: u32, to: u64, end: u64, sight: Sight, clock: &mut Clock) {
         let size = self.layout.group_sectors;
         self.erase_before_use(zone, sight, clock);
@@ -320,7 +323,7 @@ impl Media {
         stream.pads.clear();
     }
 
-    /// Erases a zone if it has been programmed.
+    /// Erases a zone if it was programmed.
     pub fn erase(&mut self, zone: u32, sight: Sight, clock: &mut Clock) {
         let stream = &mut self.streams[zone as usize];
         if !std::mem::take(&mut stream.is_used) {
@@ -438,7 +441,8 @@ impl Media {
 
     // ---- reads -----------------------------------------------------------------------------------
 
-    /// A request reads sectors of a zone: from the dies, what is programmed. How many reads that are.
+    /// A request reads sectors of a zone: programmed ones come from the dies. How many reads that
+    /// are.
     pub fn read(
         &mut self,
         slot: Slot,
@@ -507,8 +511,8 @@ impl Media {
         }
     }
 
-    /// The power goes. Of each zone: up to where it has kept what was taken up to there, and whether a program of it
-    /// was torn. What is `protected` is programmed while the power goes.
+    /// The power goes. Of each zone: the end of its surviving data, and true if a program was torn.
+    /// With `protected`, the buffer is programmed during the cut.
     pub fn lose_power(&mut self, protected: bool, now: Time) -> Vec<(u64, bool)> {
         let size = self.layout.group_sectors;
         self.dies.lose_power(now);

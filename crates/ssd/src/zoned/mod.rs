@@ -2,10 +2,10 @@
 //! the dies and buses of any drive (`die/`), and the states of its zones in place of map, garbage collection and
 //! spare area.
 //!
-//! `automaton.rs` knows the states (`states.rs`) and no time, `window.rs` the windows of random writes, `media.rs`
-//! what is programmed of each zone; `drive.rs` puts them together in time. A command is decided in order of
-//! arrival, without time; its answer is due when controller, buffer and dies have done their part. So the commands
-//! of a zone take effect in order, however many are outstanding.
+//! `automaton.rs` knows the states (`states.rs`) and no time, `window.rs` the windows of random
+//! writes, `media.rs` the programmed data of each zone; `drive.rs` puts them together in time. A
+//! command is decided in order of arrival, without time; its completion follows controller, buffer
+//! and dies. So the commands of a zone take effect in order, however many are outstanding.
 //!
 //! Zone commands are variants of `engine::Op`. A device without zones never sees them, because a workload asks only
 //! for zones that exist. `host_log.rs` is a log of the host above the drive, for programs that know no zones.

@@ -1,4 +1,4 @@
-//! What zones did: the section `zones` of results.
+//! Report of zones: the section `zones` of results.
 
 use super::automaton::{Tally, Zones};
 use super::media::Work;
@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 /// Times of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// How many.
+    /// Number of commands.
     pub count: u64,
-    /// Their sum, ns.
+    /// Total time, ns.
     pub sum_ns: u64,
     /// The longest, ns.
     pub max_ns: Time,
@@ -35,7 +35,7 @@ impl Times {
     }
 }
 
-/// What is counted by the drive itself.
+/// Counts of the drive itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     appends: u64,
@@ -72,7 +72,7 @@ impl Counts {
         self.resets += 1;
     }
 
-    /// A command was answered after so long in the device.
+    /// Counts a completed command with its time in the device.
     pub fn note_answer(&mut self, op: Op, status: Status, took: Time) {
         if !status.is_ok() {
             self.refused[status as usize] += 1;
@@ -85,7 +85,7 @@ impl Counts {
         }
     }
 
-    /// The section `zones` of the zones as they are: their states, and what opened, closed, filled and emptied them.
+    /// The section `zones`: their states, and what opened, closed, filled and emptied them.
     pub fn section(
         &self,
         zones: &Zones,

@@ -7,9 +7,9 @@ pub use engine::ZoneState as State;
 pub struct Limits {
     /// Zones.
     pub zones: u32,
-    /// From the beginning of one to that of the next.
+    /// Distance between the starts of consecutive zones.
     pub size: u64,
-    /// Writable sectors of each.
+    /// Writable sectors of each zone.
     pub capacity: u64,
     /// Open zones, at most.
     pub open: u32,
@@ -30,19 +30,19 @@ pub struct Limits {
 /// State of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Its state.
+    /// State of the zone.
     pub state: State,
-    /// Its write pointer: the next sector to be written or committed.
+    /// Write pointer: the next sector to be written or committed.
     pub pointer: u64,
     /// Writable sectors.
     pub capacity: u64,
     /// Sectors written by the host.
     pub written: u64,
-    /// It has a window of random writes.
+    /// True with a window of random writes.
     pub has_window: bool,
-    /// The sector behind the last one in it; without such the write pointer.
+    /// End sector of the window; without such the write pointer.
     pub window_end: u64,
-    /// It is full because the controller could not go on.
+    /// True if the controller made the zone full.
     pub finished_by_controller: bool,
 }
 
@@ -50,13 +50,13 @@ pub struct Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     pub zone: u32,
-    /// Where it begins.
+    /// Start of the zone.
     pub at: u64,
     /// Sectors that take room.
     pub fresh: u64,
     /// Up to where the zone is now to be programmed.
     pub pointer: u64,
-    /// It was empty.
+    /// True if it was empty.
     pub opened: bool,
 }
 
@@ -68,6 +68,6 @@ pub struct Changed {
     /// The write pointer before, and sectors that the host had written.
     pub pointer: u64,
     pub written: u64,
-    /// The write pointer after what was in its window is committed.
+    /// Write pointer after the window's content is committed.
     pub committed: u64,
 }

@@ -27,23 +27,23 @@ impl Window {
         Taken { fresh, absorbed: all - fresh }
     }
 
-    /// Everything before `end` leaves the window; how many sectors of it were written.
+    /// Everything before `end` leaves the window; returns the number of written sectors.
     pub fn commit(&mut self, end: u64) -> u64 {
         let rest = self.written.split_off(&end);
         std::mem::replace(&mut self.written, rest).len() as u64
     }
 
-    /// Sectors in it.
+    /// Sectors in the window.
     pub fn len(&self) -> u64 {
         self.written.len() as u64
     }
 
-    /// The sector behind the last one in it.
+    /// End sector of the window.
     pub fn end(&self) -> Option<u64> {
         self.written.last().map(|last| last + 1)
     }
 
-    /// True if a sector is in it.
+    /// True if the window contains a sector.
     pub fn has(&self, sector: u64) -> bool {
         self.written.contains(&sector)
     }

@@ -1,7 +1,7 @@
-//! Which submission queue of the host is served next: in turn, or by classes in a weighted round.
+//! Choice of the host's next submission queue: in turn, or by classes in a weighted round.
 //!
-//! After "Command Arbitration" of the NVM Express base specification. There is no clock in it: the state is whose turn
-//! it is, and what is left of it.
+//! After "Command Arbitration" of the NVM Express base specification. There is no clock in it: the
+//! state is the current queue and the rest of its turn.
 
 use crate::device::kit::slots::Slot;
 use engine::Time;
@@ -14,11 +14,11 @@ use std::str::FromStr;
 pub enum QueueClass {
     /// Before all others.
     Urgent,
-    /// By its weight.
+    /// Weighted.
     High,
-    /// By its weight.
+    /// Weighted.
     Medium,
-    /// By its weight.
+    /// Weighted.
     Low,
 }
 
@@ -46,7 +46,7 @@ const PRIORITIES: &str =
 pub struct Priorities(Vec<QueueClass>);
 
 impl Priorities {
-    /// All of one class.
+    /// Queues of one class.
     pub fn medium() -> Self {
         Priorities(vec![QueueClass::Medium])
     }
@@ -122,15 +122,15 @@ options::text_setting!(
 /// Account of a queue of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueAccount {
-    /// Its class.
+    /// Class of the queue.
     pub class: QueueClass,
-    /// Requests that the device took from it.
+    /// Requests taken by the device.
     pub fetched: u64,
-    /// Waiting time, in all, and the longest.
+    /// Waiting time, total and maximum.
     pub waited_ns: Time,
     /// See `waited_ns`.
     pub longest_ns: Time,
-    /// Requests that wait in it.
+    /// Waiting requests.
     pub waiting: u64,
 }
 
@@ -148,10 +148,10 @@ struct Queue {
 #[derive(Debug, Clone, Default)]
 struct Turns {
     queues: Vec<usize>,
-    /// Which of these has the turn, and how many requests it has had in it.
+    /// The queue in turn, and its requests in this turn.
     turn: usize,
     had: u32,
-    /// Requests that wait in all of them.
+    /// Waiting requests of all these queues.
     waiting: usize,
 }
 
@@ -182,7 +182,7 @@ impl Turns {
 pub struct Arbiter {
     queues: Vec<Queue>,
     burst: u32,
-    /// By class.
+    /// Turns by class.
     turns: [Turns; 4],
     /// Requests of the classes high, medium and low in a round, and those left in this one; the class whose turn it is.
     round: [u32; 3],
@@ -191,12 +191,12 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Of some queues, all of one class.
+    /// An arbiter of queues of one class.
     pub fn in_turn(queues: usize, burst: u32) -> Self {
         Arbiter::weighted(queues, burst, &Priorities::medium(), Weights([0; 3]))
     }
 
-    /// Of some queues with their classes.
+    /// An arbiter of queues with classes.
     pub fn weighted(
         queues: usize,
         burst: u32,
@@ -246,7 +246,7 @@ impl Arbiter {
                 self.left[self.at] -= 1;
                 return Some(slot);
             }
-            // A class without requests gives up its turn; behind the last a round begins.
+            // A class without requests loses its turn; behind the last a round begins.
             self.at += 1;
             if self.at == self.left.len() {
                 (self.at, self.left) = (0, self.round);
@@ -293,7 +293,7 @@ mod tests {
         Arbiter::weighted(priorities.count(), burst, &priorities, Weights(weights))
     }
 
-    /// Turns of each queue among a number of requests, if something always waits in all of them.
+    /// Turns per queue in a number of requests, with all queues saturated.
     fn saturated(arbiter: &mut Arbiter, requests: u32) -> Vec<u32> {
         let queues = arbiter.queues.len();
         let mut served = vec![0; queues];
@@ -329,7 +329,7 @@ mod tests {
         let served = saturated(&mut arbiter, 100 * round);
         assert_eq!([served[0], served[1] + served[3], served[2]], [900, 500, 300]);
         assert!(served[1].abs_diff(served[3]) <= 1);
-        // A class without requests gives up its turn.
+        // A class without requests loses its turn.
         let mut arbiter = weighted("high, medium, low", [8, 4, 2], 1);
         for slot in 0..80 {
             arbiter.push(slot, 1 + (slot % 2) as u16);

@@ -12,21 +12,21 @@ choices! {
     pub enum HostOrder {
         /// In order of arrival.
         Fifo = "fifo",
-        /// Ascending addresses from the last one sent, wrapping (C-LOOK, `DiskSim`'s driver).
+        /// Ascending addresses from the last request, wrapping (C-LOOK, `DiskSim`'s driver).
         Clook = "clook",
         /// Round-robin over the submission queues, in order of arrival within a queue (NVMe).
         RoundRobin = "round-robin",
-        /// Urgent submission queues first, then those of the classes high, medium and low by their weights, round-robin
-        /// within a class (NVMe).
+        /// Urgent submission queues first, then the classes high, medium and low by weight,
+        /// round-robin within a class (NVMe).
         Weighted = "weighted",
     }
 
     /// Order in which requests are answered.
     pub enum Completions {
-        /// As they are done.
+        /// In order of completion.
         AsDone = "as-done",
-        /// In the order in which those of a submission queue came to the device: one that is done waits for those
-        /// before it.
+        /// In order of arrival within a submission queue: one that is done waits for those before
+        /// it.
         InOrder = "in-order",
     }
 
@@ -69,12 +69,14 @@ options! {
         /// Submission queues of the host, served in turn by `round-robin` and `weighted`. A request of queue n uses
         /// queue n modulo this number.
         queues: u32 where IN_TURN = 1,
-        /// Requests that a queue may have in its turn: 1, 2, 4, ... 64, or `unlimited`, as long as something waits in
-        /// it.
+        /// Maximum requests of a queue in its turn: 1, 2, 4, ... 64, or `unlimited`, as long as
+        /// something waits in it.
         burst: Depth where IN_TURN = Depth::of(1),
-        /// The class of each queue in turn: `urgent`, `high`, `medium` or `low`; the last named is that of all others.
+        /// The class of each queue in turn: `urgent`, `high`, `medium` or `low`; the last named
+        /// class applies to all further queues.
         priorities: Priorities where WEIGHS = Priorities::medium(),
-        /// Weights of the classes high, medium and low: a class may have so many requests in a round, and one more.
+        /// Weights of the classes high, medium and low: a class may have its weight plus one
+        /// requests in a round.
         weights: Weights where WEIGHS = Weights([8, 4, 2]),
     }
 }

@@ -1,4 +1,5 @@
-//! Answers in the order in which requests came: one that is ready waits for those of its queue before it.
+//! Answers in the order in which requests came: a ready completion waits for earlier ones of its
+//! queue.
 
 use crate::device::kit::config::{Completions, HostLink};
 use crate::device::kit::slots::Slot;
@@ -8,12 +9,12 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct InOrder {
     queues: Vec<VecDeque<Slot>>,
-    /// By slot.
+    /// Readiness by slot.
     is_ready: Vec<bool>,
 }
 
 impl InOrder {
-    /// Of a link that answers in order; none of another.
+    /// State for a link with in-order completions; none of another.
     pub fn of(link: &HostLink) -> Option<InOrder> {
         let queues = memory::filled(VecDeque::new(), link.queues as usize);
         (link.completions == Completions::InOrder).then(|| InOrder { queues, is_ready: Vec::new() })
@@ -33,7 +34,7 @@ impl InOrder {
         self.is_ready[slot as usize] = false;
     }
 
-    /// Its answer is ready.
+    /// Marks a completion as ready.
     pub fn is_ready(&mut self, slot: Slot) {
         self.is_ready[slot as usize] = true;
     }

@@ -19,13 +19,13 @@ pub const TRIM_BYTES: u64 = SECTOR_BYTES;
 /// Next action of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// This request may go to the flash: its data, if it has any, have crossed.
+    /// A request that may proceed to the flash: its data, if it has any, have crossed.
     Arrived(Slot),
-    /// This request is answered.
+    /// A completed request:
     Answered(Slot),
     /// A transfer has begun that ends then.
     Busy(Time),
-    /// Nothing to do.
+    /// Nothing.
     Idle,
 }
 
@@ -44,12 +44,12 @@ pub struct Link {
     is_instant: bool,
     /// The caller has other events at its turns, so none is left out.
     takes_turns: bool,
-    /// What is under way until when: outwards and, of a link of full duplex, inwards. The transfers of
+    /// Transfers with their end: outwards and, of a link of full duplex, inwards. The transfers of
     /// half duplex share the first.
     ways: [Option<(Transfer, Time)>; 2],
-    /// On the way to the device, with the instant at which it sees them.
+    /// Requests in transit to the device, with their arrival.
     delayed: VecDeque<(Time, Slot)>,
-    /// In the device, before their turn; with the bytes that cross inwards.
+    /// Arrived requests before their turn; with the bytes that cross inwards.
     incoming: VecDeque<(Slot, u64)>,
     /// Done with the flash, to be answered; with the bytes that cross outwards.
     outgoing: VecDeque<(Slot, u64)>,
@@ -69,7 +69,7 @@ impl Link {
         }
     }
 
-    /// Whatever was on it is gone.
+    /// Drops all transfers.
     pub fn lose_power(&mut self) {
         let Link { is_instant, takes_turns, .. } = *self;
         *self = Link { is_instant, takes_turns, ..Link::new(&self.config) };
@@ -134,7 +134,7 @@ impl Link {
         Some(now + latency)
     }
 
-    /// The oldest request on the way has arrived, with `bytes` of data behind it.
+    /// Handles the arrival of the oldest request in transit, with `bytes` of data to follow.
     pub fn arrive(&mut self, bytes: impl Fn(Slot) -> u64) {
         let (_, slot) = self.delayed.pop_front().expect("an arrival is due");
         self.incoming.push_back((slot, bytes(slot)));
@@ -146,8 +146,8 @@ impl Link {
         self.outgoing.push_back((slot, bytes));
     }
 
-    /// The same where nothing is in the way and all else is idle, so that the data cross from now on: when they
-    /// have crossed. Nothing where turns have to be taken.
+    /// `arrive` with an idle link, so that the data transfer starts: when they have crossed.
+    /// Nothing where turns have to be taken.
     #[inline]
     pub fn carry(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
         if self.is_instant || self.takes_turns || self.ways[0].is_some() || !self.is_idle(now) {
@@ -156,7 +156,7 @@ impl Link {
         self.carry_on(0, Transfer::Out(slot), bytes, now)
     }
 
-    /// As `crossed`, for a request that is sent: when the data have crossed.
+    /// `crossed` for a request being sent: when the data have crossed.
     #[inline]
     pub fn bring(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
         let way = self.inward();
@@ -228,7 +228,7 @@ impl Link {
         self.turn_of_ways(now)
     }
 
-    /// As `turn`, where crossing takes time.
+    /// `turn` for a limited bandwidth.
     fn turn_of_ways(&mut self, now: Time) -> Turn {
         for way in &mut self.ways {
             if let Some((transfer, end)) = *way
@@ -267,7 +267,7 @@ impl Link {
 }
 
 impl Transfer {
-    /// Meaning of its end.
+    /// Meaning of the end of a transfer.
     #[inline]
     fn over(self) -> Turn {
         match self {
@@ -280,15 +280,15 @@ impl Transfer {
 /// Requests that wait in the host for a place in the device.
 #[derive(Debug, Clone)]
 pub enum HostQueue {
-    /// Sent as they came.
+    /// In order of arrival.
     Fifo(VecDeque<Slot>),
-    /// Sent in ascending order of address from the last one sent, wrapping.
+    /// Ascending by address from the last request, wrapping.
     Clook {
-        /// By address, then by order of arrival.
+        /// Requests by address and order of arrival.
         waiting: BTreeMap<(Lba, u64), Slot>,
         /// Number of the next to wait.
         arrivals: u64,
-        /// Address of the last one sent.
+        /// Address of the last request.
         last: Lba,
     },
     /// Sent from the submission queues in turn, or by class.
@@ -353,7 +353,7 @@ impl HostQueue {
         }
     }
 
-    /// Accounts of the queues of the host, where they are told apart.
+    /// Accounts of the host's queues, if distinguished.
     pub fn accounts(&self) -> Vec<QueueAccount> {
         if let HostQueue::InTurn(arbiter) = self { arbiter.accounts() } else { Vec::new() }
     }

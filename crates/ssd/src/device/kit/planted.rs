@@ -11,17 +11,17 @@ macro_rules! planted {
         pub enum $Name { $($(#[$what])* $Each),* }
 
         impl $Name {
-            /// Every one.
+            /// All mistakes.
             pub const ALL: [$Name; [$($Name::$Each),*].len()] = [$($Name::$Each),*];
 
-            /// True if it is planted.
+            /// True if the mistake is planted.
             #[cfg(feature = "planted")]
             #[inline]
             pub fn is_planted(self) -> bool {
                 PLANTED.get() == Some(self)
             }
 
-            /// True if it is planted: never.
+            /// True if the mistake is planted: never.
             #[cfg(not(feature = "planted"))]
             #[inline]
             pub fn is_planted(self) -> bool {

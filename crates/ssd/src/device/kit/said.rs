@@ -14,7 +14,7 @@ pub trait Saying: Copy + PartialEq + 'static {
     const EXPECTED: &'static str;
     /// Name of the orders in messages.
     const KIND: &'static str;
-    /// Each, with its word.
+    /// All words.
     const ALL: &'static [(Self, &'static str)];
 }
 
@@ -29,7 +29,7 @@ impl<S> Default for Said<S> {
 }
 
 impl<S: Saying> Said<S> {
-    /// True if no handle says anything.
+    /// True without hints.
     pub fn are_none(&self) -> bool {
         self.0.is_empty()
     }

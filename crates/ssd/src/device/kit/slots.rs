@@ -11,7 +11,7 @@ pub type Slot = u32;
 /// Values by slot.
 #[derive(Debug, Clone)]
 pub struct Slots<T> {
-    /// By slot; what is in a free one is worthless.
+    /// Values by slot; free slots have unused values.
     values: Vec<T>,
     free: Vec<Slot>,
 }
@@ -52,12 +52,12 @@ impl<T: Copy> Slots<T> {
         self.free.push(slot);
     }
 
-    /// True if a slot is taken.
+    /// True for a used slot.
     pub fn is_taken(&self, slot: Slot) -> bool {
         (slot as usize) < self.values.len() && !self.free.contains(&slot)
     }
 
-    /// The slots that are taken, in order.
+    /// Used slots in order.
     pub fn taken(&self) -> Vec<Slot> {
         let mut is_free = memory::zeroed::<bool>(self.values.len());
         for slot in &self.free {
@@ -71,7 +71,7 @@ impl<T: Copy> Slots<T> {
         self.values.len()
     }
 
-    /// True if no slot is taken.
+    /// True without used slots.
     pub fn is_empty(&self) -> bool {
         self.values.len() == self.free.len()
     }

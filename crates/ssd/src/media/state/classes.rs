@@ -13,8 +13,8 @@ use crate::media::place::Spreads;
 use crate::media::planted::Mistake;
 
 impl Media {
-    /// Whether blocks can be known to be read at once: not where something fails, or where something is known to be lost.
-    /// There each page is looked at.
+    /// True if blocks can be proved readable without retries: not where something fails, or where
+    /// something is known to be lost. There each page is looked at.
     #[inline]
     fn may_be_sound(&self) -> bool {
         self.failing.is_none() && !self.losses.are_known()
@@ -54,7 +54,7 @@ impl Media {
         };
         let drift = libm::log(self.law.drift(cycles, hours / 60.0));
         let errors = libm::log(self.law.errors(cycles, hours / 60.0, reads / f64::from(pages)));
-        // A step of their classes more, for what is rounded.
+        // One more step of their classes, for rounding.
         let step = unstepped(1);
         let drift = libm::exp(drift + step + worst(self.drift, 0));
         let errors = libm::exp(errors + step + worst(self.errors, 1));
@@ -72,8 +72,8 @@ impl Media {
         self.cells[at].drift == CLEAN
     }
 
-    /// Finds the class of a block, and until when it is that. It depends on its age and its reads, not on when it was
-    /// asked for.
+    /// Determines the class of a block, and its validity. It depends on its age and its reads, not
+    /// on when it was asked for.
     #[cold]
     fn classify(&mut self, at: usize, erases: u32) {
         let cell = self.cells[at];
@@ -113,14 +113,14 @@ impl Media {
         })
     }
 
-    /// The class of a block at its present age and reads, and the age and the units of reads up to which it is that.
+    /// Present class of a block, and the age and reads at which it changes.
     pub fn class_now(&self, cell: &Cell, erases: u32) -> ((i16, i16), (u32, u32)) {
         let (age, until_age) = rounded(cell.age(self.minute), AGE_BITS);
         let (units, until_units) = rounded(cell.reads() / self.read_unit, READ_BITS);
         (self.class_at(cell, age, units, erases), (until_age, until_units))
     }
 
-    /// The class of a block at an age and so many units of reads of its pages.
+    /// Class of a block at an age and a number of reads per page.
     fn class_at(&self, cell: &Cell, age: u32, units: u32, erases: u32) -> (i16, i16) {
         let per_page = f64::from(units) * f64::from(self.read_unit) / f64::from(self.pages());
         let (drift, errors) = self.means(cell, age, per_page, erases);
@@ -133,7 +133,8 @@ impl Media {
         shape.rounds() * shape.width * shape.rows * shape.planes
     }
 
-    /// So many units of reads, up to which each page of a block is read at once at its present age, or fewer.
+    /// Reads per page up to which all pages of a block are read without retries at its present age,
+    /// or fewer.
     fn clean_until(&self, cell: &Cell, until: u32, erases: u32) -> u32 {
         let age = rounded(cell.age(self.minute), AGE_BITS).0;
         let found = [16, 4].into_iter().map(|by| until.saturating_mul(by)).find(|units| {

@@ -34,7 +34,7 @@ const LAST_MINUTE: u32 = 8000 * 525_960;
 const CLEAN: i16 = i16::MIN;
 /// Distance of the worst page of 1e9 from the mean.
 const WORST: f64 = 6.0;
-/// Bits of a hash below those of a limit, and what is left to the rounding of sums.
+/// Bits of a hash below a limit's, and margin for rounding in sums.
 const LIMIT_SHIFT: u32 = 48;
 const ROUNDED: f64 = 1e-9;
 /// Distance that no page of 1e16 exceeds.
@@ -47,7 +47,7 @@ const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
 /// Quantiles of the normal distribution by which blocks differ.
 const QUANTILES: usize = 4096;
-/// Stream of randomness for failures of a drive, apart from that of its pages.
+/// Random stream of a drive's failures, separate from its pages.
 const FAILING: u64 = 1 << 60;
 /// Pages that a report looks at, at most.
 const SAMPLE: u64 = 1 << 14;
@@ -61,11 +61,12 @@ pub struct MediaState {
     losses: Losses,
     last: Vec<u8>,
     measured: Vec<i16>,
-    /// Nothing where nothing fails.
+    /// Empty without failures.
     failing: Option<FailingState>,
 }
 
-/// The media of a drive. Its fields are the law and the ladder, the clock, what is kept of blocks, and what was counted.
+/// The media of a drive. Its fields are the law and the ladder, the clock, the state of blocks, and
+/// the counts.
 #[derive(Debug, Clone)]
 pub struct Media {
     law: Law,
@@ -82,14 +83,14 @@ pub struct Media {
     clock: u64,
     rate: u64,
     since: Time,
-    /// The clock in minutes, and the drive's own time before which it shows no other.
+    /// The clock in minutes, and the drive's time of its next change.
     minute: u32,
     minute_until: Time,
-    /// Of each block, and behind them of the younger parts of some.
+    /// State of each block, then of younger parts.
     cells: Vec<Cell>,
     blocks: u32,
     resumed: Resumed,
-    /// Of each word line how far its drift and errors deviate.
+    /// Deviation of drift and errors by word line.
     layers: Vec<[f32; 2]>,
     /// The highest of these.
     worst_layer: [f64; 2],
@@ -97,7 +98,7 @@ pub struct Media {
     normal: Quantiles,
     drift: Spreads,
     errors: Spreads,
-    /// Logarithms of means of drift and errors over their medians.
+    /// Logarithms of mean over median for drift and errors.
     above: [f64; 2],
     spread_errors: f64,
     /// The last good reference of each block of each die, where reads begin there.
@@ -201,11 +202,11 @@ impl Media {
         }
     }
 
-    /// The clock shows what it does when the drive's own time has come to `now`.
+    /// Sets the clock to the drive's time `now`.
     fn set_minute(&mut self, now: Time) {
         let clock = self.clock_at(now);
         self.minute = minutes(clock);
-        // A little before the next minute: what is lost to rounding is looked at again.
+        // A little before the next minute: the margin for rounding is checked again.
         let next = ((u64::from(self.minute) + 1) * 60) << CLOCK_BITS;
         let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
         let left = left / u128::from(self.rate.max(1));
@@ -242,7 +243,7 @@ impl Media {
         self.clock.saturating_add((passed / 1_000_000_000) as u64)
     }
 
-    /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
+    /// Lets time pass without requests; these open blocks have that many programmed pages.
     ///
     /// # Errors
     /// The clock has no such time.
@@ -331,7 +332,7 @@ impl Media {
         self.cells[block.at()].opened = self.cells[from.at()].opened;
     }
 
-    /// True if so much may have failed that the drive gives up.
+    /// True if enough has failed for the drive to give up.
     #[inline]
     pub fn may_give_up(&self) -> bool {
         self.failing.is_some() || self.tally.unreadable > 0
@@ -339,13 +340,13 @@ impl Media {
 
     // ---- what could not be read ------------------------------------------------------------------
 
-    /// True if anything is known to be lost.
+    /// True with known losses.
     #[inline]
     pub fn knows_losses(&self) -> bool {
         self.losses.are_known()
     }
 
-    /// Lost pages that are known.
+    /// Known lost pages.
     #[inline]
     pub fn losses(&self) -> &Losses {
         &self.losses
@@ -379,7 +380,7 @@ impl Media {
         self.tally.retries().iter().sum()
     }
 
-    /// It wrote one anew that it could not have read.
+    /// Counts a rewritten page that was unreadable.
     pub fn count_healed(&mut self) {
         self.tally.count_healed();
     }
@@ -465,7 +466,7 @@ impl Media {
         }
     }
 
-    /// Takes up a state that was kept; whether it fits.
+    /// Restores a saved state; whether it fits.
     pub fn restore(&mut self, state: MediaState) -> bool {
         if state.cells.len() < self.blocks as usize {
             return false;
@@ -495,8 +496,8 @@ impl Media {
     }
 }
 
-/// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive that is simulated in part
-/// has few word lines, whose mean is to be that of many.
+/// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive
+/// simulated in part has few word lines, whose mean must be that of many.
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));

@@ -1,4 +1,4 @@
-//! Reads of pages: what a page is like, what its read comes to, and what brings it back.
+//! Reads of pages: the state of a page, the outcome of its read, and its reconstruction.
 
 use super::{CLEAN, LIMIT_SHIFT, Media, QUANTILES};
 use crate::config::Reference;
@@ -12,8 +12,8 @@ use crate::media::planted::Mistake;
 use crate::shape::Groups;
 use engine::Time;
 
-/// What a page is like: the logarithms of its drift and of its error rate, where a read of it begins, and how much further
-/// than half of all pages it is corrected.
+/// State of a page: logarithms of drift and error rate, its first reference, and the distance of
+/// its limit from the median.
 #[derive(Debug, Clone, Copy)]
 pub struct PageState {
     pub drift: f64,
@@ -39,7 +39,7 @@ impl Media {
         self.shape.die_and_round_of(first, page.group).0
     }
 
-    /// The pages of the flash on which a logical page of a block lies, of the bytes of it from one on.
+    /// Flash pages of a logical page, from a byte offset on.
     pub fn pages_of(
         &self,
         (block, group, unit): (Block, u32, u32),
@@ -53,7 +53,7 @@ impl Media {
         (first..=last).map(move |plane| FlashPage { block, group, row: span.row, plane })
     }
 
-    /// As `pages`, for a page by its number in the block.
+    /// `pages` for a page by its number in the block.
     pub fn pages_in(
         &self,
         block: Block,
@@ -64,7 +64,7 @@ impl Media {
         self.pages_of((block, page / units, page % units), bytes)
     }
 
-    /// As `pages`, for all of a group.
+    /// `pages` for a whole group.
     pub fn pages_at(&self, block: Block, page: u32) -> impl Iterator<Item = FlashPage> + use<> {
         self.pages_in(block, page, (0, self.shape.unit_bytes))
     }
@@ -139,7 +139,7 @@ impl Media {
     ) -> bool {
         let (minute, unit) = (self.minute, self.read_unit);
         let cell = &mut self.cells[block.at()];
-        // The read that makes it another class is looked at.
+        // A read that changes the class is examined.
         if cell.is_split() || !cell.is_of_class(cell.age(minute), unit, 1) {
             return false;
         }
@@ -169,13 +169,13 @@ impl Media {
         (!is_clean || self.has_failed(page)) && self.climb_alone(page, block).lost
     }
 
-    /// Outcome of a read of a page, with its stripe.
+    /// Outcome of a page read, with reconstruction.
     fn climb_alone(&mut self, page: FlashPage, block: Written) -> Outcome {
         let (outcome, _) = self.judge(page, block.erases);
         if outcome.lost { self.rebuild(page, block, outcome) } else { outcome }
     }
 
-    /// The place of what is kept of the block of a page, or of the part of it.
+    /// Index of the state of a page's block, or of its part.
     #[inline]
     pub fn cell_of(&self, page: FlashPage) -> usize {
         if !self.cells[page.block.at()].is_split() {
@@ -195,7 +195,7 @@ impl Media {
         let Some(others) = self.shape.stripe_of(page.group) else { return outcome };
         let (mut pages, mut steps) = (0, 0);
         for group in others.filter(|group| *group != page.group) {
-            // It may lie in another part of the block.
+            // The page may lie in another part of the block.
             let page = FlashPage { group, ..page };
             self.is_clean_now(self.cell_of(page), erases);
             let (other, _) = self.judge(page, erases);
@@ -230,13 +230,13 @@ impl Media {
         own
     }
 
-    /// The hash of a block on a die, counted from its first.
+    /// Hash of a block on a die, numbered from its first.
     #[inline]
     pub fn of_die(&self, block: Block, die: u32) -> u64 {
         mix_into(self.of_dies, u64::from(block.0) << 16 | u64::from(die))
     }
 
-    /// The quantile of a block by bits of that.
+    /// Quantile of a block, from bits of its hash.
     #[inline]
     pub fn quantile(&self, bits: u64) -> f64 {
         f64::from(self.quantiles[bits as usize % QUANTILES])
@@ -248,7 +248,7 @@ impl Media {
         self.ladder.reference == Reference::Table && self.failing.is_none()
     }
 
-    /// Quality of a page, and the reference at which a read of it begins.
+    /// Quality of a page, and the first reference of its read.
     #[inline]
     pub fn state_of(&self, page: FlashPage, erases: u32) -> PageState {
         let cell = &self.cells[self.cell_of(page)];
@@ -261,7 +261,7 @@ impl Media {
         let round = round + self.stagger * (die - first);
         let layer = self.layers[round as usize % self.layers.len()];
         let own = self.own(page, erases);
-        // Of a clean block the class is not kept up.
+        // Clean blocks have no stored class.
         let (mean_drift, mean_errors) = match cell.drift {
             CLEAN => (i16::MIN + 1, self.class_now(cell, erases).0.1),
             drift => (drift, cell.errors),
@@ -301,12 +301,12 @@ impl Media {
         PageState { drift, errors, from, further }
     }
 
-    /// Outcome of a read of a page by its state alone, and the reference at which it ends.
+    /// Outcome of a page read from its state alone, and its final reference.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
         self.judged(page, self.state_of(page, erases))
     }
 
-    /// As `judge`, for a page in this state.
+    /// `judge` for a page in a given state.
     #[inline]
     pub fn judged(&self, page: FlashPage, state: PageState) -> (Outcome, f64) {
         let PageState { drift, errors, from, further } = state;
@@ -322,7 +322,7 @@ impl Media {
         (outcome, if drift < from { from - steps } else { from + steps })
     }
 
-    /// As `climb_at`, for a page that is read: its last good reference is remembered.
+    /// `climb_at` for an actual read: its last good reference is remembered.
     fn climb(&mut self, page: FlashPage, erases: u32) -> Outcome {
         let (outcome, found) = self.judge(page, erases);
         if !self.last.is_empty() && !outcome.lost {

@@ -25,7 +25,7 @@ fn clook_ascends_and_wraps() {
     }
     queue.sent(&at(40), 0);
     let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-    // The address of the last one sent is not updated here: 50, 50, 70, then from the start.
+    // The address of the last request is not updated here: 50, 50, 70, then from the start.
     assert_eq!(order, [0, 3, 2, 1]);
 }
 
@@ -39,7 +39,7 @@ fn a_queue_of_one_request_does_not_wait_behind_384_of_another() {
     let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
     assert_eq!(order[..3], [0, 1000, 1]);
     assert!(order[2..].is_sorted() && order.len() == 385);
-    // As they came, it is the last.
+    // In order of arrival, it is the last.
     let mut queue = HostQueue::new(&HostLink::default());
     for slot in 0..384 {
         queue.push(slot, &on(0));
@@ -56,7 +56,7 @@ fn queues_take_turns_and_empty_ones_are_passed_over() {
         queue.push(slot, &on(on_queue));
     }
     assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(3), Some(0), Some(4)]);
-    // The next turn is that of queue 0, where something waits again.
+    // The next turn is queue 0's, which has a request again.
     queue.push(6, &on(4));
     let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
     assert_eq!(order, [6, 1, 5, 2]);
