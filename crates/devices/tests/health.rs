@@ -4,7 +4,7 @@ use crate::common;
 use devices::array::ArrayConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{HealthReport, SPARE_THRESHOLD, Ssd, SsdConfig, data_units};
-use devices::{DeviceConfig, DeviceKind, Examine, Model, Prepare};
+use devices::{DeviceConfig, DeviceKind, Examine, Model, Persist, Prepare};
 use engine::{Device, Random, Request, SECTOR_BYTES, Status, Xoshiro256};
 use engine::{Lba, Op};
 use serde_json::json;
@@ -92,6 +92,9 @@ fn the_health_of_a_drive_outlives_its_counts() {
     assert!(before.percentage_used > 10);
     let bytes = 20 * ssd.capacity_sectors() * SECTOR_BYTES;
     assert_eq!(before.data_units_written, bytes.div_ceil(512_000));
+    let mut restored = Ssd::new(&rated(50, plain()), 1).unwrap();
+    restored.restore(ssd.save().unwrap()).unwrap();
+    assert_eq!(health(&restored), before);
     ssd.reset_counts();
     assert_eq!(health(&ssd), before);
 }

@@ -66,14 +66,15 @@ impl Ageing {
         }
     }
 
-    pub(crate) fn keep(&self) -> AgeingState {
+    /// The effects of wear, after the host has written so many bytes since counts began.
+    pub(crate) fn keep(&self, host_bytes: u64) -> AgeingState {
         AgeingState {
             life: self.life.clone(),
             spare: self.spare.clone(),
             retired: self.retired,
             first_expiry: self.first_expiry,
             end: self.end,
-            bytes_before: self.bytes_before,
+            bytes_before: self.bytes_before + host_bytes,
             erases_before: self.erases_before.clone(),
         }
     }

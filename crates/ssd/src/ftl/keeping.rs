@@ -96,7 +96,7 @@ impl Ftl {
             free: domains().map(|domain| self.free.list(domain)).collect(),
             closed: domains().map(|domain| self.blocks.order.iter(domain.0).collect()).collect(),
             moved_age: self.blocks.moved_age.clone(),
-            ageing: self.ageing.keep(),
+            ageing: self.ageing.keep(self.counters.host_bytes),
             heat: self.streams.heat.keep(),
             write_pointer: self.placement.write_pointer.clone(),
             clean_pointer: self.marks.clean_pointer.clone(),
@@ -257,7 +257,8 @@ impl Ftl {
             free,
             closed,
             moved_age: memory::zeroed(self.blocks.moved_age.len()),
-            ageing: self.ageing.keep(),
+            // The drive goes on with its counts.
+            ageing: self.ageing.keep(0),
             heat: self.streams.heat.forgotten(),
             write_pointer: memory::zeroed(self.placement.write_pointer.len()),
             clean_pointer: memory::zeroed(self.marks.clean_pointer.len()),
