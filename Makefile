@@ -63,7 +63,7 @@ test-build:
 	$(STEP) "build: tests of Rust" $(CARGO_TEST) $(EVERY) --no-run
 
 test-rust:
-	$(STEP) "tests of Rust" $(CARGO_TEST) $(EVERY)
+	$(STEP) "tests of Rust" $(CARGO_TEST) --no-fail-fast $(EVERY)
 	$(STEP) "tests of Rust with ../shared" $(MAKE) test-shared
 	$(STEP) "tests of Rust with fio" $(MAKE) test-fio
 	$(STEP) "tests of Rust with valgrind" $(MAKE) test-valgrind
