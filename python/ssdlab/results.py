@@ -319,7 +319,7 @@ class Results(Part):
 
         `goal` is the figure to improve: p99, mean, throughput, tbw, cost, watts, or any column of
         a sweep; what hurts most if None. Other arguments: `among` are the groups of changes
-        (settings, hardware, load, drives), `own` changes of yours (`["device.channels=4"]`),
+        (settings, load, hardware, drives), `own` changes of yours (`["device.channels=4"]`),
         `requests` those of a simulation, `workers` how many run at once, and `progress` is called
         with the simulations done and to do. Raises `InputError`.
         """

@@ -3,15 +3,17 @@
 Nothing is advised that was not simulated. Each seed is used for the experiment and for every
 change, so that all meet the same requests; a change that shows a gain with the first is tried with
 more, until its interval proves or excludes that. The chance of an error is divided among all
-changes and all looks (`intervals.py`). A change is a row of `changes.TABLE`. The size of a trial
+changes and all looks (`intervals.py`), and the first advices are tried again with fresh seeds. A
+change is a row of `changes.TABLE`. The size of a trial
 follows from counts of the run, never from a clock, so any number of workers gives the same answer.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +41,8 @@ BESIDE = {"host.all.iops": True, "host.read.percentiles_us.99": False,
           "host.write.percentiles_us.99": False}  # fmt: skip
 #: Parts of results that differ between equal runs: the experiment, and the time of the machine.
 OF_THE_RUN = ("experiment", "elapsed", "steady_state")
-#: A change that worsens another figure by as much as this is a trade.
-LOSS = 1.1
+#: A change that worsens another figure by as much as this says so, by `PRICE` it is a trade.
+LOSS, PRICE = 1.1, 1.25
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Row:
     losses: Mapping[str, float] = field(default_factory=dict)
     #: Why it was left out.
     reason: str = ""
+
+    @property
+    def high(self) -> float:
+        """The most that it may gain, as a log ratio."""
+        return math.inf if self.gain is None else self.gain.high
 
     def to_dict(self) -> dict[str, Any]:
         """The row as `ssdlab why --json` has it."""
@@ -162,16 +169,18 @@ def tried(
     facts = Facts(results)
     todo = [*(proposals.of_user(it) for it in own), *proposals.candidates(facts, among)]
     todo, cut = todo[: proposals.MOST], todo[proposals.MOST :]
-    size = trial.plan(results, len(todo), requests)
+    size = trial.plan(results, len(todo), requests, wanted.column)
     base = [*below, *stack.above(size.assignments, None)]
     hunt = _Hunt(base, todo, wanted, results, progress)
     with trial.crew(workers) as crew:
         hunt.run(crew)
+        hunt.combine(crew)
+        hunt.confirm(crew)
     title = str(results.experiment.get("title"))
     spent = time.perf_counter() - began[0], time.process_time() - began[1]
     before, rows, left_out = hunt.found()
     why_cut = f"{proposals.MOST} changes are tried at most; --among and --try choose"
-    left_out += [Row(change, None, "left out", reason=why_cut) for change in cut]
+    left_out += [Row(change, None, intervals.LEFT_OUT, reason=why_cut) for change in cut]
     return Why(title, wanted, before, rows, left_out, size, hunt.done, *spent)
 
 
@@ -192,16 +201,22 @@ class _Hunt:
         self.seed = int(Facts(results).setting("run.seed") or 0)
         self.outcomes: dict[tuple[Change | None, int], Results] = {}
         self.done = self.begun = 0
+        #: Changes that were tried with fresh seeds.
+        self.fresh: set[Change] = set()
         for change in changes:
-            try:
-                layered = [*base, *change.layers()]
-                _core.check_device(layered)
-                self.stacks[change] = layered
-            except InputError as error:
-                if change.group == proposals.OWN:
-                    raise InputError(str(error).replace("--set", "--try", 1)) from None
-                self.refused[change] = str(error)
-        self.comparisons = max(len(self.stacks) - 1, 1)
+            self._take(change)
+        # And the pair of the best settings.
+        self.comparisons = max(len(self.stacks), 1)
+
+    def _take(self, change: Change) -> None:
+        try:
+            layered = [*self.stacks[None], *change.layers()]
+            _core.check_device(layered)
+            self.stacks[change] = layered
+        except InputError as error:
+            if change.group == proposals.OWN:
+                raise InputError(str(error).replace("--set", "--try", 1)) from None
+            self.refused[change] = str(error)
 
     def run(self, crew: trial.Crew) -> None:
         """Simulate round by round; a round ends when all that it needs is known."""
@@ -213,11 +228,39 @@ class _Hunt:
             for place in range(seeds, look):
                 for change in (None, *open_):
                     if change is None or not self._is_settled(change):
-                        crew.start((change, place), self.stacks[change], self.seed + place)
-                        self.begun += 1
+                        self._start(crew, change, place)
                 if place < 2 or place + 1 == look:
                     self._gather(crew)
             seeds = look
+
+    def combine(self, crew: trial.Crew) -> None:
+        """Try the two settings that help most together, where they set different keys."""
+        helps = [row.change for row in self._ranked() if row.verdict == intervals.HELPS]
+        best = [it for it in helps if it.group == proposals.SETTING][:2]
+        if len(best) == 2 and (both := proposals.together(*best)) is not None:
+            self._take(both)
+            self.run(crew)
+
+    def _start(self, crew: trial.Crew, change: Change | None, place: int) -> None:
+        if (change, place) not in self.outcomes:
+            crew.start((change, place), self.stacks[change], self.seed + place)
+            self.begun += 1
+
+    def confirm(self, crew: trial.Crew) -> None:
+        """Try the first advices with fresh seeds; of what fails, the next one takes the place."""
+        while True:
+            first = [row.change for row in self._ranked() if row.verdict == intervals.HELPS]
+            todo = [it for it in first[: intervals.CONFIRMED] if it not in self.fresh]
+            if not todo:
+                return
+            for place in self._fresh_places():
+                for change in (None, *todo):
+                    self._start(crew, change, place)
+            self._gather(crew)
+            self.fresh.update(todo)
+
+    def _fresh_places(self) -> range:
+        return range(intervals.LOOKS[-1][0], intervals.LOOKS[-1][0] + intervals.FRESH)
 
     def _gather(self, crew: trial.Crew) -> None:
         for (change, place), outcome in crew.outcomes():
@@ -252,20 +295,36 @@ class _Hunt:
         gain = self._gain(change)
         return gain is not None and gain.decided
 
-    def _values(self, change: Change | None) -> list[tuple[float, float]]:
-        """The metric before and after, of each seed that has both."""
+    def _values(
+        self, change: Change | None, among: Container[int] | None = None
+    ) -> list[tuple[float, float]]:
+        """The metric before and after, of each seed (of `among`) that has both."""
         pairs = []
         for (it, place), results in self.outcomes.items():
-            if it == change:
+            if it == change and (among is None or place in among):
                 values = [self.wanted.value(self.outcomes[None, place]), self.wanted.value(results)]
                 if None not in values and 0 not in values:
                     pairs.append((float(values[0] or 0), float(values[1] or 0)))
         return pairs
 
-    def _gain(self, change: Change) -> Gain | None:
+    def _logs(self, change: Change, among: Container[int] | None = None) -> list[float]:
+        """The gain with each seed, as a log ratio."""
         sign = 1 if self.wanted.maximize else -1
-        logs = [sign * math.log(after / before) for before, after in self._values(change)]
-        return intervals.gain(logs, self.comparisons) if logs else None
+        return [sign * math.log(after / before) for before, after in self._values(change, among)]
+
+    def _gain(self, change: Change) -> Gain | None:
+        logs = self._logs(change)
+        return intervals.gain(logs, self.comparisons, self._spread(change)) if logs else None
+
+    def _spread(self, change: Change) -> float:
+        """The standard deviation of the logarithm of the metric without the change."""
+        before = [math.log(before) for before, _ in self._values(change)]
+        return statistics.stdev(before) if len(before) > 1 else 0.0
+
+    def _failed(self, change: Change) -> bool:
+        """True if a gain did not hold on fresh seeds."""
+        fresh = self._logs(change, self._fresh_places())
+        return change in self.fresh and not intervals.holds(fresh, self._spread(change))
 
     def found(self) -> tuple[float, list[Row], list[Row]]:
         """The metric of the experiment, the changes tried, and those left out."""
@@ -276,26 +335,34 @@ class _Hunt:
             raise InputError(
                 f"{self.wanted.name} is 0 or not known in this run: there is nothing to improve"
             )
-        rows: list[Row] = []
-        left_out: list[Row] = []
-        for change in self.stacks:
-            if change is not None and change not in self.refused:
-                row = self._row(change)
-                (rows if row.gain else left_out).append(row)
+        ranked = self._ranked()
+        left_out = [row for row in ranked if row.gain is None]
         left_out += [
-            Row(change, None, "left out", reason=why) for change, why in self.refused.items()
+            Row(change, None, intervals.LEFT_OUT, reason=why)
+            for change, why in self.refused.items()
         ]
-        order = [intervals.HELPS, intervals.TRADES, intervals.UNKNOWN, intervals.LITTLE,
-                 intervals.NO_EFFECT, intervals.EXCLUDED, intervals.DROPPED,
-                 intervals.HURTS]  # fmt: skip
+        return _mean(before), [row for row in ranked if row.gain is not None], left_out
+
+    def _ranked(self) -> list[Row]:
+        """The changes that could be tried; of equal helps, what is cheaper comes first."""
+        rows = [self._row(it) for it in self.stacks if it is not None and it not in self.refused]
+        order = [intervals.HELPS, intervals.TRADES, intervals.FAILED, intervals.UNKNOWN,
+                 intervals.LITTLE, intervals.NO_EFFECT, intervals.EXCLUDED, intervals.DROPPED,
+                 intervals.HURTS, intervals.LEFT_OUT]  # fmt: skip
         rows.sort(key=lambda row: (order.index(row.verdict), -(row.gain.mean if row.gain else 0)))
-        return _mean(before), rows, left_out
+        ranked: list[Row] = []
+        while rows and rows[0].verdict == intervals.HELPS and rows[0].gain is not None:
+            low = rows[0].gain.low
+            equal = [row for row in rows if row.verdict == intervals.HELPS and row.high >= low]
+            ranked += sorted(equal, key=lambda row: row.change.price)
+            rows = [row for row in rows if row not in equal]
+        return ranked + rows
 
     def _row(self, change: Change) -> Row:
         gain = self._gain(change)
         if gain is None:
             why = f"{self.wanted.name} is not known with it"
-            return Row(change, None, "left out", reason=why)
+            return Row(change, None, intervals.LEFT_OUT, reason=why)
         pairs = self._values(change)
         losses = self._losses(change)
         verdict = gain.verdict
@@ -303,6 +370,8 @@ class _Hunt:
             verdict = intervals.NO_EFFECT
         elif gain.is_dropped:
             verdict = intervals.DROPPED
+        elif verdict == intervals.HELPS and self._failed(change):
+            verdict = intervals.FAILED
         elif verdict == intervals.HELPS and _outweigh(losses, gain):
             verdict = intervals.TRADES
         before, after = (_mean(values) for values in zip(*pairs, strict=True))
@@ -326,11 +395,9 @@ class _Hunt:
 
 
 def _outweigh(losses: Mapping[str, float], gain: Gain) -> bool:
-    """True if a change takes throughput, or worsens another figure by as much as it helps."""
-    throughput = metric.spoken("host.all.iops")
-    return any(
-        name == throughput or abs(math.log(ratio)) >= gain.mean for name, ratio in losses.items()
-    )
+    """True if a change takes throughput, or worsens another figure much or as much as it helps."""
+    throughput, much = metric.spoken("host.all.iops"), min(math.log(PRICE), gain.mean)
+    return any(name == throughput or abs(math.log(it)) >= much for name, it in losses.items())
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -17,11 +17,11 @@ from ssdlab.layers import Layer
 from ssdlab.running.facts import Facts
 
 SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
-#: Groups of `--among`, with their meaning.
+#: Groups of `--among`, with their meaning; those first whose changes are cheapest to make.
 GROUPS = {
     SETTING: "what firmware or an administrator sets",
-    HARDWARE: "more of a part of the drive",
     LOAD: "what the host asks for at once",
+    HARDWARE: "more of a part of the drive",
     DRIVE: "other drives of the catalogue",
 }
 #: Changes at most that are tried: each more makes all intervals wider.
@@ -42,6 +42,11 @@ class Change:
         if self.device is not None:
             return [sources.from_name("device", self.device)]
         return list(stack.above(self.assignments, None))
+
+    @property
+    def price(self) -> tuple[int, int]:
+        """What sorts changes by how dear they are to make: the group, then the number of keys."""
+        return (OWN, *GROUPS).index(self.group), len(self.assignments)
 
     @property
     def side(self) -> str:
@@ -83,6 +88,14 @@ def of_user(text: str) -> Change:
         raise InputError(f"--try {text}: neither KEY=VALUE nor a preset of a device")
     parts = split(text)
     return Change(", ".join(it.rpartition("=")[0].rpartition(".")[2] for it in parts), OWN, parts)
+
+
+def together(first: Change, second: Change) -> Change | None:
+    """Both changes; None where they set the same key."""
+    both = (*first.assignments, *second.assignments)
+    if len({it.partition("=")[0] for it in both}) < len(both):
+        return None
+    return Change(f"{first.name}, {second.name}", SETTING, both)
 
 
 def _kind(facts: Facts) -> str:
@@ -194,14 +207,10 @@ def _queue(facts: Facts) -> Sequence[str] | None:
     return [f"{key}=unlimited"] if isinstance(depth, int) else None
 
 
-def _outstanding(factor: float) -> Proposal:
-    def proposal(facts: Facts) -> Sequence[str] | None:
-        own = facts.setting("workload.outstanding")
-        if not isinstance(own, int) or own * factor < 1:
-            return None
-        return [f"workload.outstanding={round(own * factor)}"]
-
-    return proposal
+def _outstanding(facts: Facts) -> Sequence[str] | None:
+    """Four times; with fewer the host waits instead of the drive, which is no remedy."""
+    own = facts.setting("workload.outstanding")
+    return [f"workload.outstanding={4 * own}"] if isinstance(own, int) else None
 
 
 def _of_array(*assignments: str) -> Proposal:
@@ -228,15 +237,71 @@ def _parity(facts: Facts) -> bool:
     return "parity" in str(facts.setting("device.redundancy"))
 
 
+def _mirrors(facts: Facts) -> Sequence[str] | None:
+    members = facts.setting("device.members")
+    is_even = isinstance(members, int) and members % 2 == 0
+    return ["device.redundancy=mirror"] if _parity(facts) and is_even else None
+
+
+def _map(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.map.memory"
+    return [f"{key}=all"] if facts.setting(key) not in (None, "all") else None
+
+
+def _slc_cache(facts: Facts) -> bool:
+    drive = facts.drive
+    dynamic = facts.setting(f"{drive}.slc_cache.dynamic")
+    return bool(dynamic) or facts.setting(f"{drive}.slc_cache.static") not in (None, "0B")
+
+
+def _larger_cache(facts: Facts) -> Sequence[str] | None:
+    """Twice the SLC cache: its limit, its share of the free blocks, or its own blocks."""
+    cache = f"{facts.drive}.slc_cache"
+    if not _slc_cache(facts):
+        return None
+    share = facts.setting(f"{cache}.dynamic")
+    for key in ("limit", "static"):
+        if key == "static" and isinstance(share, int | float) and 0 < share < 1:
+            return [f"{cache}.dynamic={min(2 * share, 1):.4g}"]
+        if facts.setting(f"{cache}.{key}") not in (None, "0B"):
+            twice = facts.times(f"{cache}.{key}", 2)
+            return twice and [twice]
+    return None
+
+
+def _folding(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.slc_cache.fold"
+    other = {"idle": "eager", "lazy": "eager", "eager": "idle"}
+    own = other.get(str(facts.setting(key)))
+    return [f"{key}={own}"] if own and _slc_cache(facts) else None
+
+
+def _persistent(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.fdp"
+    handles = facts.setting(f"{key}.handles")
+    is_set = isinstance(handles, int) and handles > 1
+    return _set("fdp.isolation", "persistent")(facts) if is_set else None
+
+
+def _scheme(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.log_blocks.scheme"
+    own = facts.setting(key)
+    return [f"{key}={'bast' if own == 'fast' else 'fast'}"] if own not in (None, "none") else None
+
+
+def _log_blocks(facts: Facts) -> Sequence[str] | None:
+    twice = facts.times(f"{facts.drive}.log_blocks.count", 2) if _scheme(facts) else None
+    return twice and [twice]
+
+
 def _merged(facts: Facts) -> Sequence[str] | None:
     return ["device.stripe_cache=16"] if _parity(facts) else None
 
 
-SSD, DISK = ("ssd",), ("disk",)
+SSD, DISK, ZONED = ("ssd",), ("disk",), ("zoned",)
 #: Name, group, kinds of drive (None: any), and what it sets. Those that change least come first.
 TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
-    ("four times outstanding", LOAD, None, _outstanding(4)),
-    ("half outstanding", LOAD, None, _outstanding(0.5)),
+    ("four times outstanding", LOAD, None, _outstanding),
     ("token pace", SETTING, SSD, _pace("token")),
     ("adaptive pace", SETTING, SSD, _pace("adaptive")),
     ("reads suspend programs and erases", SETTING, SSD, _suspend),
@@ -263,6 +328,13 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("smaller chunks", SETTING, None, _stripe(0.25)),
     ("members clean in turn", SETTING, SSD, _of_array("device.cleaning_together=staggered")),
     ("merged writes of a stripe", SETTING, None, _merged),
+    ("mirrors instead of parity", HARDWARE, None, _mirrors),
+    ("a larger SLC cache", SETTING, SSD, _larger_cache),
+    ("another time for folding", SETTING, SSD, _folding),
+    ("handles kept apart while cleaning", SETTING, SSD, _persistent),
+    ("another scheme of log blocks", SETTING, SSD, _scheme),
+    ("twice the log blocks", SETTING, SSD, _log_blocks),
+    ("the whole map in memory", HARDWARE, SSD, _map),
     ("larger write buffer", HARDWARE, SSD, _buffer),
     ("twice the channels", HARDWARE, SSD, _times("channels", 2, ("blocks_per_plane", 0.5))),
     ("twice the dies", HARDWARE, SSD, _times("dies_per_package", 2, ("blocks_per_plane", 0.5))),
@@ -271,6 +343,12 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("a host link twice as fast", HARDWARE, SSD, _times("host_link.bandwidth", 2)),
     ("twice the cores", HARDWARE, SSD, _times("firmware.cores", 2)),
     ("twice the segments", HARDWARE, DISK, _times("buffer.segments", 2)),
+    ("cache reads", SETTING, ZONED, _set("timing.cache_reads", "true")),
+    ("larger write buffer", HARDWARE, ZONED, _times("buffer.size", 2)),
+    ("twice the channels", HARDWARE, ZONED, _times("channels", 2, ("dies_per_channel", 0.5))),
+    ("twice the dies", HARDWARE, ZONED, _times("dies_per_channel", 2)),
+    ("buses twice as fast", HARDWARE, ZONED, _times("timing.bus_rate", 2)),
+    ("a host link twice as fast", HARDWARE, ZONED, _times("link.page", 0.5)),
     ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),
 )
 

@@ -34,6 +34,7 @@ TIGHT = 0.3
 WORDS = {
     intervals.HELPS: "",
     intervals.TRADES: "at a price",
+    intervals.FAILED: "not on fresh seeds",
     intervals.UNKNOWN: "cannot tell",
     intervals.EXCLUDED: "no gain",
     intervals.LITTLE: "hardly matters",
@@ -48,7 +49,7 @@ def table(found: Why, file: IO[str], again: Again | None = None) -> str:
     console, _ = console_for(file)
     sections: list[RenderableType] = [_headline(found), _sentence(found), _rows(found)]
     if found.left_out:
-        lines = [f"{row.change.name}: {_first_line(row.reason)}" for row in found.left_out]
+        lines = [f"{row.change.name}: {_clause(row.reason)}" for row in found.left_out]
         sections.append(Text("Left out\n" + "\n".join(lines), style="dim"))
     text = rendered(console, sections)
     if again is not None and found.rows:
@@ -150,5 +151,10 @@ def _note(row: Row) -> str:
     return ", ".join(words)
 
 
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0]
+def _clause(reason: str) -> str:
+    """The clause of a refusal that says why, without its keys and remedies.
+
+    >>> _clause("--set device.a=1: device.a = 1 with device.b: planes clean apart; use device.c")
+    'planes clean apart'
+    """
+    return reason.partition("\n")[0].rpartition(": ")[2].partition(";")[0]

@@ -6,6 +6,10 @@ together: every change gets an equal part of it (Bonferroni), and every look a s
 the later looks the larger one (`LOOKS`). So looking at the seeds as they come, and at sixteen
 changes at once, makes no finding more likely by chance.
 
+Logarithms of a p99 that jumps between two values are no Gaussian: four seeds that happen to agree
+leave the interval no width. So it is never narrower than half of the experiment's own spread over
+seeds would make it, and what is advised first has held on fresh seeds (`holds`).
+
 A change is dropped that shows no gain with the first seed, half of the least with two, or less than
 the least at a look, whatever later seeds would say: that finds nothing that is not there. What it
 may miss is a gain that is small beside the noise.
@@ -25,12 +29,20 @@ from ssdlab.confidence import CONFIDENCE, student_quantile
 LOOKS = ((4, 0.2), (6, 0.3), (9, 0.5))
 #: The least gain that counts, as a ratio.
 LEAST = 1.03
+#: A standard deviation of paired ratios below this share of the experiment's own is not believed.
+PAIRED = 0.5
+#: So many first advices are tried with so many fresh seeds: six of six gains come by chance with
+#: 1 in 64, which is below 5 % divided among three.
+CONFIRMED, FRESH = 3, 6
 
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
 EXCLUDED = "no gain"
 NO_EFFECT, TRADES = "no effect", "trades"
 #: Of a change that showed no gain with the first seeds, and was not simulated with more.
 DROPPED = "dropped"
+#: Of a gain that did not hold on fresh seeds.
+FAILED = "not confirmed"
+LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,10 @@ class Gain:
         return self.verdict == HELPS or self.high < math.log(LEAST)
 
 
-def gain(ratios: Sequence[float], comparisons: int) -> Gain:
+def gain(ratios: Sequence[float], comparisons: int, spread: float = 0.0) -> Gain:
     """The gain that paired log ratios show, one for each seed, among so many comparisons.
+
+    `spread` is the standard deviation of the logarithm of the figure without the change.
 
     >>> gain([0.2, 0.21, 0.19, 0.2], 1).verdict, gain([0.2, -0.2, 0.1, -0.1], 1).verdict
     ('helps', 'cannot tell')
@@ -95,7 +109,24 @@ def gain(ratios: Sequence[float], comparisons: int) -> Gain:
     share = next((share for seeds, share in LOOKS if count <= seeds), LOOKS[-1][1])
     error = (1 - CONFIDENCE) * share / max(comparisons, 1)
     width = student_quantile(1 - error / 2, count - 1)
-    return Gain(mean, width * statistics.stdev(ratios) / math.sqrt(count), count)
+    deviation = max(statistics.stdev(ratios), PAIRED * spread)
+    return Gain(mean, width * deviation / math.sqrt(count), count)
+
+
+def holds(fresh: Sequence[float], spread: float = 0.0) -> bool:
+    """True if a gain holds on seeds that it was not found with.
+
+    Each of them has it, or their interval is above 0.
+
+    >>> holds([0.1, 0.5, 0.2, 0.3, 0.1, 0.4]), holds([0.0, 5.0, 0.0, 0.0, 5.0, 5.0])
+    (True, False)
+    """
+    if len(fresh) < FRESH:
+        return False
+    error = (1 - CONFIDENCE) / CONFIRMED
+    width = student_quantile(1 - error / 2, len(fresh) - 1) / math.sqrt(len(fresh))
+    deviation = max(statistics.stdev(fresh), PAIRED * spread)
+    return min(fresh) > 0 or statistics.fmean(fresh) > width * deviation
 
 
 def next_look(seeds: int) -> int | None:

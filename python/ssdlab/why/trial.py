@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -22,8 +23,8 @@ from ssdlab.why.changes import Change
 
 #: Requests of a trial at most: enough for a p99, in most loads for a p99.9.
 MOST_REQUESTS = 300_000
-#: Requests of a trial at least.
-FEWEST = 2000
+#: Requests of a trial at least, and above a percentile that is to be improved.
+FEWEST, ABOVE = 2000, 50
 #: Seconds of one processor for all trials together, by the constants below: counts of the run
 #: decide, not a clock, so that a run gets the same answer on every machine.
 SECONDS = 20.0
@@ -53,8 +54,13 @@ class Plan:
     prepared: str | None
 
 
-def plan(results: Results, changes: int, requests: int | None = None) -> Plan:
-    """The size of a trial on the experiment of `results`, so that all fit in `SECONDS`."""
+def plan(
+    results: Results, changes: int, requests: int | None = None, column: str | None = None
+) -> Plan:
+    """The size of a trial on the experiment of `results`, so that all fit in `SECONDS`.
+
+    As far as the run has them, `ABOVE` requests lie above a percentile that is to be improved.
+    """
     facts = Facts(results)
     shortened, prepared = preparation(facts, PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE)
     each = seconds_each(results)
@@ -64,12 +70,21 @@ def plan(results: Results, changes: int, requests: int | None = None) -> Plan:
     if requests is None:
         room = SECONDS / (ON_AVERAGE * (1 + changes)) - prepared
         room = max(room, MEASURED * prepared)
-        most = min(most, max(rounded(int(room / each)), FEWEST, min(own, FEWEST)))
+        least = min(max(FEWEST, above(results, column)), MOST_REQUESTS)
+        most = min(most, max(rounded(int(room / each)), least))
     less = (f"workload.requests={most}",) if most < own or asked is None else ()
     state = ("run.save_drive=",) if facts.setting("run.save_drive") else ()
     series = ("run.timeline=none",) if facts.setting("run.timeline") not in (None, "none") else ()
     way = shortened[0].partition("=")[2] if shortened else None
     return Plan((*shortened, *less, *state, *series), most, prepared + each * most, way)
+
+
+def above(results: Results, column: str | None) -> int:
+    """Requests of which `ABOVE` lie above the percentile of a column; 0 of another figure."""
+    kind, is_tail, percentile = (column or "").removeprefix("host.").partition(".percentiles_us.")
+    share = 1 - float(percentile) / 100 if is_tail else 0.0
+    some = results.host[kind].requests if is_tail else 0
+    return math.ceil(ABOVE / share * results.host.all.requests / some) if share and some else 0
 
 
 def seconds_each(results: Results) -> float:
