@@ -5,16 +5,15 @@
 >>> r.host.read.percentiles_us[99] > 100  # microseconds
 True
 
-`run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
-ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
-from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `ask` that
-for whatever you have, `cost` what meeting a need costs, `endurance` how much may be written,
-`place` what placement (FDP) would gain;
-`view` shows a run as it happens; `Drive` is a drive that your program steps; `serve` makes a
-simulated device a block device, and `crash` cuts its power under an application;
-`check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts,
-`check_placement` one that places writes (`Placement`), and
+`run` puts a workload on a device and returns `Results`; `Experiment` is a checked configuration,
+ready to run; `sweep` runs many of them at once and returns a table; `list` names what there is to
+choose from; `trace` looks at traces and converts them; `calibrate` makes a device from
+measurements; `size` finds the smallest drive for a trace, `choose` the cheapest that can be bought,
+`ask` that for whatever you have, `cost` what meeting a need costs, `endurance` how much may be
+written, `place` what placement (FDP) would gain; `view` shows a run as it happens; `Drive` is a
+drive that your program steps; `serve` makes a simulated device a block device, and `crash` cuts its
+power under an application; `check_cleaner` checks a cleaning policy of your own, for which
+`cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
 `check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -116,7 +115,7 @@ __all__ = [
     "view",
 ]
 
-#: Where each name is defined: its module, and what that calls it.
+#: Module of each public name: its module, and what that calls it.
 _PLACES = {
     "Answer": "asking:Answer",
     "Calibration": "calibration:Calibration",
@@ -175,7 +174,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is first asked for, so that the command line starts fast."""
+    """Imports a public name on first use, so that the command line starts fast."""
     from importlib import import_module
 
     module, _, inner = _PLACES.get(name, name).partition(":")
@@ -195,5 +194,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> Iterable[str]:
-    """What there is to use, imported or not, and what modules have."""
+    """Public names, imported or not, and module attributes."""
     return {*__all__, *(name for name in globals() if name.startswith("__"))}

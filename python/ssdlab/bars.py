@@ -21,7 +21,7 @@ from rich.text import Text
 
 @contextmanager
 def steps(file: IO[str], what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the terminal `file`; it is told the steps done and to do."""
+    """A bar on the terminal `file`; the result is called with the steps done and the total."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Share())
     with Bars(*columns, TimeRemainingColumn(), console=Console(file=file), transient=True) as bars:
         task = bars.add_task(what, total=None)

@@ -13,13 +13,13 @@ class Counter(NamedTuple):
     """A row of the engine's table of counters."""
 
     key: str
-    #: Its path in results, such as "flash.cleaning"; empty where it is only followed over time.
+    #: Path in results, such as "flash.cleaning"; empty where it is only followed over time.
     section: str
     label: str
     meaning: str
     unit: str
     terminal: bool
-    #: Its name in the time series.
+    #: Name in the time series.
     over_time: str | None
 
 
@@ -34,7 +34,7 @@ def table() -> tuple[Counter, ...]:
 
 
 def shown(section: str, counts: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The rows of a section that the terminal shows, and what `counts` has for them: pages first.
+    """Rows of a section for the terminal, with their values in `counts`: pages first.
 
     Results of an older version may lack some.
     """

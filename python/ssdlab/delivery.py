@@ -1,8 +1,8 @@
-"""What a command writes: each output by itself, and none of them is lost.
+"""Output of a command: each output by itself, and none of them is lost.
 
 Where the place of an output is full, or has become somebody else's file, the output goes to a
-folder for temporary files, and where there is none to standard error; a message says so, the
-command goes on to its table, and its exit status is 1. From Python the error is raised instead:
+folder for temporary files, and where there is none to standard error; a message names the place,
+the command prints its table, and its exit status is 1. From Python the error is raised instead:
 there the results are still in memory.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ssdlab.forms import Form
 
-#: What is written: a text, bytes, or what makes its parts, which may have to be made again.
+#: Content of a file: a text, bytes, or what makes its parts, which may have to be made again.
 Content: TypeAlias = "str | bytes | Callable[[], Iterable[str | bytes]]"
 
 FAILED = 1
@@ -58,7 +58,7 @@ def is_command() -> bool:
 
 
 def is_forced() -> bool:
-    """True if the command that runs may replace files of others."""
+    """True if the command may replace foreign files."""
     running = _running.get()
     return running is not None and running.force
 
@@ -66,8 +66,8 @@ def is_forced() -> bool:
 def refuse(path: Path, *forms: Form, force: bool = False) -> None:
     """Raise `InputError` if an output could not be written to `path`, before anything is run.
 
-    It is so where its directory is missing, its name is that of another kind of file, and where a
-    file is there that was not written in one of the `forms`, unless it may be replaced.
+    Causes are a missing directory, an extension of another kind, and an existing file in none of
+    the `forms`, unless it may be replaced.
     """
     files.refuse_unwritable(path, *forms)
     if not (force or is_forced()) and os.path.lexists(path):
@@ -89,7 +89,7 @@ def write(path: Path, content: Content, *forms: Form, force: bool = False) -> No
 
 
 def tell_lost(error: files.NotWrittenError, name: str, content: Content) -> None:
-    """Keep an output that could not be written, say where it is, and note that it failed."""
+    """Save an unwritable output elsewhere, report the place, and note the failure."""
     said = f"{error.filename}: cannot be written: {error.strerror}"
     kept = elsewhere(name, content)
     if kept is not None:

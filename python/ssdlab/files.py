@@ -1,8 +1,8 @@
 """Writing a file: whole or not at all, and never in place of a file of somebody else.
 
-What is written goes to a temporary file beside its destination, which takes its name when it is
-complete. Devices and pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and are written to
-directly. What a command does with an output that cannot be written is in `delivery`.
+Output goes to a temporary file beside its destination, which is renamed when complete. Devices and
+pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and are written to directly. `delivery`
+handles unwritable outputs of commands.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def refuse_other_ending(path: Path, *known: Form) -> None:
 def refuse_unwritable(path: Path, *known: Form) -> None:
     """Raise `InputError` if the file `path` could not be written in its existing directory.
 
-    With forms that are `known`, also if its name is that of a file of another kind.
+    With `known` forms, also if its extension belongs to another kind.
     """
     if not path.is_dir():
         refuse_other_ending(path, *known)
@@ -92,7 +92,7 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
 
 
 def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = None) -> None:
-    """Write the parts to the file `path`, one after the other, whole or not at all.
+    """Write the parts to the file `path` in order, atomically.
 
     Missing directories are made. With `replaced` another file is replaced only if it was written in
     one of these forms, also when it has come since it was looked for. Raises `NotWrittenError`.

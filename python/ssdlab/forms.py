@@ -1,8 +1,8 @@
-"""What the files are that ssdlab writes, and how one of them is told from a file of anybody else.
+"""Kinds of files written by ssdlab, and their recognition.
 
 A file is replaced only if it is of the form that would be written, or empty: `refuse_foreign`.
-What tells a form is in the file already (keys of JSON, columns of a table, the end of a page).
-So files that an earlier version wrote are known too.
+Forms are recognised by content (keys of JSON, columns of a table, the end of a page). So files that
+an earlier version wrote are known too.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Of a file that is larger, so much is looked at from each end.
+#: Bytes examined at each end of larger files.
 LOOKED_AT = 1 << 26
 
 
 class Form(NamedTuple):
-    """What is written to a file by one option, whatever the file is called."""
+    """Content written by one option, under any file name."""
 
     what: str
-    #: What all of these files begin with, and what else all of them have somewhere.
+    #: Common beginning, and a text contained in all files.
     begins: bytes = b""
     marks: tuple[bytes, ...] = ()
     #: The extensions of these files, where it is not free, and what to do for another.
@@ -34,7 +34,7 @@ class Form(NamedTuple):
     instead: str = ""
 
     def is_of(self, path: Path) -> bool:
-        """Whether the file was written in this form. Raises `OSError`."""
+        """True for a file in this form. Raises `OSError`."""
         if not (self.begins or self.marks):
             return False
         with path.open("rb") as file:
@@ -114,13 +114,13 @@ STUDIES_PAGE = _page("paper", ", ssdlab paper. A row passes")
 PTS_PAGE = _page("pts", "Storage Performance Test Specification")
 PTS_JOBS = Form("the jobs of ssdlab pts", b"", (b"written by ssdlab pts --jobs",))
 RECORDING = _page("view", "<title>ssdlab view</title>")
-#: What pictures say of themselves, see `charts.matplotlib`.
+#: Mark in pictures, see `charts.matplotlib`.
 DRAWN = "Drawn by ssdlab"
 PICTURE = Form("a picture that ssdlab drew", b"", (DRAWN.encode(),))
 
-#: All of them, to say what a file is that is not replaced.
+#: All forms, to describe a file that is not replaced.
 ALL = tuple(it for it in tuple(globals().values()) if isinstance(it, Form))
-#: How files of others begin, where a user knows them by a name.
+#: Beginnings of foreign files with known names.
 _OTHERS = (
     (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "a picture"),
@@ -134,7 +134,7 @@ _OTHERS = (
 
 
 def is_special(path: Path) -> bool:
-    """Whether `path` is a device or a pipe, which is written to and never replaced."""
+    """True for a device or pipe, which is written to directly."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -142,7 +142,7 @@ def is_special(path: Path) -> bool:
 
 
 def is_replaceable(path: Path, forms: Sequence[Form]) -> bool:
-    """Whether there is no file, nothing in it, or one that was written in one of the forms."""
+    """True for a missing or empty file, or one in a given form."""
     try:
         if is_special(path) or path.stat().st_size == 0:
             return True
@@ -160,7 +160,7 @@ def refuse_foreign(path: Path, *forms: Form) -> None:
 
 
 def foreign(path: Path) -> str:
-    """What a file seems to be that is not replaced; nothing of its content is quoted."""
+    """Description of a file that is not replaced; nothing of its content is quoted."""
     try:
         for form in ALL:
             if form.is_of(path):

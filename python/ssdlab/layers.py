@@ -1,9 +1,8 @@
 """From arguments to layers: source and TOML text, from lowest to highest priority.
 
 A layer's source is what an error message calls it: a path, a preset, an option of the command line
-or an argument of `ssdlab.run`. What the text means is the engine's to say; nothing here knows a key
-or a default. Whether a layer may name code to be loaded is part of it, and false unless it is said:
-a file is data.
+or an argument of `ssdlab.run`. The engine interprets the text; nothing here knows a key or a
+default. A layer has a permission to load code, false by default: a file is data.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def keys_of(assignments: Iterable[str]) -> list[str]:
 
 
 def names_load(stack: Iterable[Layer]) -> bool:
-    """True if a layer says what is asked of the device, and not only how many requests."""
+    """True if a layer defines the load, beyond a number of requests."""
     for layer in stack:
         lines = [line for line in layer.text.splitlines() if "workload" in line]
         if all(line.startswith("workload.requests ") for line in lines):

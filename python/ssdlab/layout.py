@@ -1,4 +1,4 @@
-"""What the table of a run is made of, drawn without rich where that can be.
+"""Elements of a run's table, drawn without rich where possible.
 
 The import of rich takes longer than a short run. So the table is made of the few parts below. For a
 pipe or a file they are drawn here, with the characters that rich would draw; on a terminal, and
@@ -15,14 +15,14 @@ from typing import IO, Any, Protocol
 
 from ssdlab.widths import ASCII, GAP, MAX_WIDTH
 
-#: The width of what is no terminal.
+#: Width without a terminal.
 USUAL_WIDTH = 80
 #: Blanks between columns.
 BETWEEN = 2
 
-#: Variables with which rich draws in colour, or otherwise, what is no terminal.
+#: Variables that change rich's drawing outside terminals.
 FORCING = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "JUPYTER_COLUMNS")
-#: Characters that take one cell: of western scripts, signs, and those that bars are drawn with.
+#: Characters that take one cell: western scripts, signs, and elements of bars.
 NARROW = re.compile(
     "[\x20-\x7e\n\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027\u202f-\u205e\u2500-\u25fc]*"
 )
@@ -41,7 +41,7 @@ class Part(Protocol):
         """The canvas, for rich."""
 
     def lines(self, width: int) -> list[str]:
-        """Its lines without colour; raises `Unfit` where rich has to draw it."""
+        """Lines without colour; raises `Unfit` where rich has to draw it."""
 
 
 class Text:
@@ -74,7 +74,7 @@ class Text:
         return found
 
     def lines(self, width: int) -> list[str]:
-        """Its lines, between words where they are too long."""
+        """Lines, broken between words."""
         return [part for line in self.plain.split("\n") for part in _wrapped(line, width)]
 
 
@@ -98,7 +98,7 @@ class Grid:
     """Rows of cells in columns."""
 
     def __init__(self, columns: str, gap: int = BETWEEN) -> None:
-        """`columns` has a letter for each: its side, l or r, in capitals if cells may be folded."""
+        """`columns` has a letter per column: its side, l or r, in capitals if cells may be folded."""
         self.columns, self.gap = columns, gap
         self.rows: list[tuple[str | Text, ...]] = []
 
@@ -264,7 +264,7 @@ def continued(command: str, width: int) -> str:
 
 
 def warnings(messages: Sequence[str]) -> Text | None:
-    """Where a number does not mean what it seems to, a line each."""
+    """Warnings, one line each."""
     lines = "\n".join(f"Warning: {it}" for it in messages)
     return Text(lines, style="yellow") if messages else None
 
@@ -307,7 +307,7 @@ class Canvas:
 
 
 def _width() -> int:
-    """The width of what is drawn on, as rich finds it."""
+    """Width of the output, by rich's rules."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit():
         return int(columns)

@@ -12,7 +12,7 @@ from ssdlab.numbers import decimal_size
 
 
 class Lifetime(NamedTuple):
-    """What the host may write to a new drive under the load of a run until its spare space is gone.
+    """Host bytes of a new drive under the load of a run until its spare space is gone.
 
     It has a field for each figure that commands show.
     """
@@ -29,7 +29,7 @@ class Lifetime(NamedTuple):
     #: Why there is no figure.
     reason: str | None
     erases: int
-    #: Where there is no figure, bytes of the whole drive that arithmetic says it takes at least.
+    #: Lower bound of an unknown lifetime, bytes of the whole drive.
     at_least_bytes: float | None = None
 
     @property
@@ -80,11 +80,11 @@ def of(results: Mapping[str, Any]) -> Lifetime | None:
 
 
 def _at_least(results: Mapping[str, Any], found: Mapping[str, Any]) -> float | None:
-    """What the host may write at least, where a run is too short to tell the lifetime.
+    """Lower bound of the host bytes, where a run is too short for the lifetime.
 
     A victim of cleaning has superseded pages of the share of the spare space at least, so that
     cleaning programs each page 1 / that share times at most, on top of what the run programmed for
-    a byte of the host. Blocks of cold data do not wear, but those of the spare space do.
+    a byte of the host. Blocks of cold data do not wear, but the spare space does.
     """
     flash = results.get("flash") or {}
     spare = (flash.get("spare") or {}).get("effective")

@@ -1,12 +1,11 @@
 """Serves pages to browsers on this machine only.
 
 A `Loopback` answers HTTP on 127.0.0.1 from a table of routes, on threads of its own. It reads
-nothing from the network and lets a page load nothing from there. Who is not on this machine cannot
-connect; a page of another site that a browser here shows can neither read what is answered (the
-name by which it asks must be that of this machine) nor change anything (that takes the key, which
-only the address on the terminal has, behind its `#`).
+nothing from the network and lets a page load nothing from there. Other machines cannot connect; a
+page of another site in a local browser can neither read answers (requests must name this machine as
+host) nor change anything (orders need the key after the `#` of the terminal's address).
 
-The standard library's server parses what is asked. It is loaded where a page is served, not before.
+The standard library's server parses requests. It is loaded where a page is served, not before.
 """
 
 from __future__ import annotations
@@ -267,7 +266,7 @@ class _Server(HTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: requests one after the other."""
+    """A connection: requests one after the other."""
 
     server: _Server
     protocol_version = "HTTP/1.1"

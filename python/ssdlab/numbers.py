@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plural(noun: str) -> str:
-    """Several of a thing; what is several already stays so.
+    """Several of a thing; plural nouns stay unchanged.
 
     >>> plural("die"), plural("planes"), plural("flush"), plural("switch"), plural("copy")
     ('dies', 'planes', 'flushes', 'switches', 'copies')

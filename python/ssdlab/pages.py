@@ -103,12 +103,12 @@ STYLE = CHARTS + _STYLE
 class Section(NamedTuple):
     """A part of a page, left out where it has no body."""
 
-    #: Its anchor, and its name among the links.
+    #: Anchor and link name.
     key: str
     #: Finding.
     heading: str
     body: str
-    #: The dim line below the heading: what is drawn.
+    #: The dim line below the heading: the caption.
     note: str = ""
     #: Width in the page where there is room: "s7", "s5", or all.
     width: str = ""
@@ -178,7 +178,7 @@ def key_figures(figures: Sequence[KeyFigure]) -> str:
 
 
 def warnings(messages: Sequence[str]) -> str:
-    """Where a number does not mean what it seems to."""
+    """Warnings."""
     items = "".join(f"<li><b>Warning</b> {escape(message)}</li>" for message in messages)
     return f'<ul class="warnings">{items}</ul>' if items else ""
 

@@ -7,9 +7,10 @@ A package declares them as entry points, so that installing it is all there is t
 - `ssdlab.formats`: `ending = "package.module:read"`, a function of a path that returns a table
   (a data frame, or anything that streams Arrow) of the requests in a file `*.ending`.
 
-A pace of cleaning has no interface in Python: a package that declares `ssdlab.paces` is told so.
+A pace of cleaning has no interface in Python: a package that declares `ssdlab.paces` gets a
+message.
 
-What is built in comes first. Code of a package runs only where its name is given on the command
+Built-in names take precedence. Code of a package runs only where its name is given on the command
 line or from Python, or where a trace has its ending; an experiment file can name none of them.
 """
 

@@ -31,7 +31,8 @@ def _module(name: str) -> ModuleType | None:
 HAS_LIVE_DEVICE = hasattr(_core, "LiveDevice")
 
 _fcntl = _module("fcntl")
-#: Where Windows locks a byte: others cannot read what is locked, and no file reaches so far.
+#: Position of the lock on Windows: locked bytes are unreadable to others, and no file extends that
+#: far.
 _LOCKED_BYTE = 2**31 - 2
 
 

@@ -53,7 +53,7 @@ def grouped(value: float) -> str:
 
 
 def count(number: float) -> str:
-    """How many: every digit up to a billion.
+    """A number in words: every digit up to a billion.
 
     >>> count(1378435), count(24557647724544)
     ('1,378,435', '24,558\\u202fG')
@@ -62,7 +62,7 @@ def count(number: float) -> str:
 
 
 def counted(number: float, noun: str) -> str:
-    """How many of a thing.
+    """A number with its noun.
 
     >>> counted(1, "request"), counted(2000, "block")
     ('1 request', '2,000 blocks')

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 #: No figure of a run is larger; the square of one is still a number.
 LARGEST = 1e30
-#: Sums of many floats differ by this much from what they are computed of elsewhere.
+#: Tolerance of sums of floating-point numbers.
 ROUNDING = 1e-6
 #: Figures that may be below 0, or any number, by the end of their name.
 SIGNED = ("error_percent", "difference", "percent", "slope", "change", "shift", "drift", "first_us")
-#: Shares of a mean, which may be more than all of it.
+#: Ratios to a mean, which may exceed 1.
 RATIOS = ("range_share", "slope_share")
-#: So long a named pipe may wait for the program that writes to it, in seconds.
+#: Maximum wait for the writer of a named pipe, seconds.
 MOST_WAITED = 10
 #: A file is refused before it fills the memory.
 MOST_BYTES = 1 << 31
@@ -101,7 +101,7 @@ def _refuse_number(digits: str) -> Any:
 
 
 def refuse_broken_results(source: object, data: Mapping[str, Any]) -> None:
-    """Raise `InputError` if these results break a law that holds for those of every run."""
+    """Raise `InputError` if results break a law of all runs."""
     try:
         _check(data)
     except Broken as error:

@@ -23,7 +23,7 @@ FILE = "results.json"
 PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
 #: Name of the last part of a device that has no flash.
 HEADS, MEDIUM = "in the mechanics", "in the medium"
-#: The kinds of request in the order in which they are shown.
+#: Kinds of request in display order.
 KINDS = (*_core.request_kinds(), "all")
 
 
@@ -43,7 +43,7 @@ class Part(Mapping[str, Any]):
     """
 
     __slots__ = ("_data",)
-    #: Classes of the objects in it, by their keys; other keys have `_other`.
+    #: Classes of nested objects, by key; other keys have `_other`.
     _parts: ClassVar[Mapping[str, type[Part]]] = {}
     _other: ClassVar[type[Part]]
 
@@ -290,7 +290,7 @@ class Results(Part):
         return json.dumps(self._data, indent=2) + "\n"
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the results to the JSON file `path`, whole or not at all.
+        """Write the results to the JSON file `path` atomically.
 
         Raises `OSError`, also for a file there that has no results, unless `force` is given.
         """
@@ -315,7 +315,7 @@ class Results(Part):
         return Plots(self)
 
     def why(self, goal: str | None = None, **arguments: Any) -> Why:
-        """Try single changes of the experiment against what hurts, and rank them by what they do.
+        """Try single changes of the experiment, ranked by their effect.
 
         `goal` is the figure to improve: p99, mean, throughput, tbw, cost, watts, or any column of
         a sweep; what hurts most if None. Other arguments: `among` are the groups of changes

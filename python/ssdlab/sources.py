@@ -8,17 +8,17 @@ from ssdlab import _core, layers
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
-#: Files that say what is run in a language of other programs: fio, DiskSpd, MQSim, DiskSim.
+#: Experiment files of other programs: fio, DiskSpd, MQSim, DiskSim.
 OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
 
 
 def is_experiment(path: str | os.PathLike[str]) -> bool:
-    """Whether a file says what is to be run, and is no result of a run, by its ending."""
+    """True for a file of an experiment, as opposed to results, by its extension."""
     return os.path.splitext(path)[1] in (".toml", *OTHERS)
 
 
 def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = False) -> list[Layer]:
-    """The layers of what says what is run: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
+    """Layers of an experiment: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 
     Results are a file, or the directory of `ssdlab run --out`. A file whose load is not run, as
     there is another, may have one that cannot be converted. Raises `InputError`.

@@ -64,7 +64,7 @@ class Drive:
 
     @property
     def capacity_bytes(self) -> int:
-        """The bytes that it offers."""
+        """Exported bytes."""
         return self._drive.capacity_bytes
 
     @property
@@ -206,7 +206,7 @@ class Drive:
         """`advance` with the answers as a `pyarrow.Table`, a row each.
 
         The columns are `tag`, `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `end_ns`, for each
-        part of a latency its name and `_ns`, and `status`: those of the record of a run's requests.
+        part of a latency its name and `_ns`, and `status`: as in the record of a run's requests.
         Raises `InputError` also without pyarrow.
         """
         pa = required("pyarrow", "Drive.advance_table")
@@ -226,11 +226,11 @@ class Drive:
         return pa.table({name: array(values, words) for name, values, words in columns})
 
     def report(self) -> Results:
-        """The `Results` up to now, as those of a run; their experiment has no workload."""
+        """The `Results` so far, like those of a run; their experiment has no workload."""
         return Results.from_json(self._drive.report())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the drive to the file `path`, whole or not at all.
+        """Write the drive to the file `path` atomically.
 
         Any drive of these options begins with it (`prepared=path`, `run.load_drive`). An SLC cache
         is folded. Raises `InputError` while the drive is at work, its write buffer holds pages, or

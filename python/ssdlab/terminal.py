@@ -21,7 +21,7 @@ from ssdlab.widths import ASCII, GAP, MAX_WIDTH
 
 
 class _Prepared(Console):
-    """A console that knows whether what it draws for takes only ASCII."""
+    """A console that knows if its output is limited to ASCII."""
 
     plain = False
 
@@ -108,7 +108,7 @@ class Columns:
             1 + max([cell_len(name), *(row[place].cell_len for row in self.rows)])
             for place, name in enumerate(self.names)
         ]
-        # Keys leave room for the widest number; what they lack goes on in their next line.
+        # Keys leave room for the widest number; the rest of a key continues on the next line.
         widest = max(widths[self.keys :], default=0)
         room = options.max_width - min(sum(widths[: self.keys]), options.max_width - widest)
         groups: list[list[int]] = [[]]
@@ -137,7 +137,7 @@ class Columns:
 
 
 def warning_lines(messages: list[str]) -> RenderableType | None:
-    """Where a number does not mean what it seems to, a line each."""
+    """Warnings, one line each."""
     return (
         Text("\n".join(f"Warning: {it}" for it in messages), style="yellow") if messages else None
     )
@@ -147,7 +147,9 @@ def warning_lines(messages: list[str]) -> RenderableType | None:
 def steps(
     file: IO[str], what: str, quiet: bool = False
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on `file`, if it is a terminal; it is told the steps done and to do."""
+    """A progress bar on `file`, if it is a terminal; the result is called with the steps done and
+    the total.
+    """
     if quiet or not file.isatty():
         yield None
         return

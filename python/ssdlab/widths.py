@@ -1,4 +1,4 @@
-"""Width of terminal output, and the letters that it may lack."""
+"""Width of terminal output, and missing characters."""
 
 from __future__ import annotations
 

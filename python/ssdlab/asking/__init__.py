@@ -32,7 +32,7 @@ MAX_DRIVES = 8
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the load with what was assumed, the needs, and the drives to compare."""
+    """A question: the load with what was assumed, the needs, and the drives to compare."""
 
     asked: Asked
     needs: Mapping[str, float | str]
@@ -71,7 +71,7 @@ def question(
     volume: str | None = None,
     seed: int = 42,
 ) -> Question:
-    """The question that these words stand for. Raises `InputError` for what is not understood."""
+    """The question that these words stand for. Raises `InputError` for unknown words."""
     needs = {} if need is None else words.need(need)
     asked = things.of(what, load, columns, volume, assignments)
     names = choosing.unique(drives) or [it.name for it in devices.to_buy()]
@@ -141,7 +141,8 @@ def ask(
     flash: str | None = None,
     **given: Any,
 ) -> Answer | Health:
-    """Which drive serves what you have, or how long a drive lasts; as the command `ssdlab ask`.
+    """Find the drive that serves a load, or the remaining life of a drive; as the command `ssdlab
+    ask`.
 
     `what` is a file; `load` and `need` are words, `drives` presets or files instead of the
     catalogue. Of a file of smartctl or nvme smart-log, `rated` is what may be written, `flash` the

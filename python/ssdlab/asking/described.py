@@ -15,7 +15,7 @@ READ_SHARE, BLOCK, DEPTH = 0.7, 4096, 32
 
 @dataclass(frozen=True)
 class Asked:
-    """A load and what is said of it."""
+    """A load with its description."""
 
     load: Load
     is_paced: bool
@@ -40,7 +40,7 @@ class Stream:
 
 
 def of_words(text: str) -> Asked:
-    """The load that a text describes. Raises `InputError` for what is not understood."""
+    """The load that a text describes. Raises `InputError` for unknown words."""
     found = dict(words.load(text))
     assumed = []
     reads = found.get("read_share")

@@ -13,7 +13,7 @@ from ssdlab.sizing.load import Load
 
 
 def is_json(found: Any) -> bool:
-    """True if JSON is that of fio."""
+    """True for JSON of fio."""
     return isinstance(found, Mapping) and "fio version" in found and "jobs" in found
 
 

@@ -25,12 +25,12 @@ APART = 1.5
 
 @dataclass(frozen=True)
 class Health:
-    """Content of the file of a drive, with stated or assumed values beside it."""
+    """Content of a drive's health file, with stated or assumed values."""
 
     name: str
     wear: smart.Wear
     flash_bytes: float | None
-    #: Bytes that the host may write by the rating; None where nobody states one.
+    #: Bytes that the host may write by the rating; None if no rating is given.
     rated_bytes: float | None
     #: Erasures of a block that the flash is rated for, of the preset that is named.
     rated_cycles: float | None
@@ -43,13 +43,13 @@ class Health:
 
     @property
     def daily_bytes(self) -> float | None:
-        """What the host writes in a day of operation."""
+        """Host bytes written per day of operation."""
         hourly = self.wear.bytes_per_hour
         return None if hourly is None else 24 * hourly
 
     @property
     def rating_used(self) -> float | None:
-        """The share of the rating that is written; None where nobody states one."""
+        """The share of the rating that is written; None if no rating is given."""
         return None if self.rated_bytes is None else self.wear.rating_used(self.rated_bytes)
 
     @property
@@ -64,14 +64,14 @@ class Health:
         return erases / self.rated_cycles
 
     def left_bytes(self, used: float | None) -> float | None:
-        """What the host may still write when `used` of a life is gone; 0 beyond its end."""
+        """Host bytes left when the share `used` of a life is consumed; 0 beyond its end."""
         written = self.wear.host_written_bytes
         if not used or written is None:
             return None
         return max(written * (1 - used) / used, 0.0)
 
     def left_years(self, used: float | None) -> float | None:
-        """The same in years at the rate so far."""
+        """Years left at the present rate."""
         left, daily = self.left_bytes(used), self.daily_bytes
         return None if left is None or not daily else left / daily / DAYS
 

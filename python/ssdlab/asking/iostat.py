@@ -12,7 +12,7 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.asking.described import Asked, Stream, of_streams, rate_text
 
-#: Sizes of requests are rounded to this.
+#: Granularity of request sizes.
 SECTOR, PAGE = 512, 4096
 
 
@@ -37,7 +37,7 @@ def is_text(head: str) -> bool:
 
 
 def is_json(found: Any) -> bool:
-    """True if JSON is that of `iostat -x -o JSON`."""
+    """True for JSON of `iostat -x -o JSON`."""
     return isinstance(found, Mapping) and "sysstat" in found
 
 
@@ -115,7 +115,7 @@ def _mean(samples: Sequence[Sample]) -> Sample:
     )
 
 
-#: Columns with what is moved a second, and the bytes of one.
+#: Columns of transfer rates, and their unit in bytes.
 _MOVED = {"kB/s": 1024.0, "MB/s": 2.0**20, "sec/s": 512.0}
 
 

@@ -15,7 +15,7 @@ from ssdlab.asking import described, fio, iostat
 from ssdlab.asking.described import Asked
 from ssdlab.sizing.load import Load
 
-#: Bytes of a file by which it is told what it is.
+#: Bytes read to detect the kind of a file.
 HEAD = 65_536
 #: Larger texts are traces.
 MOST_TEXT = 64 * 2**20
@@ -85,7 +85,7 @@ def refuse_folder(path: Path) -> None:
 
 
 def begin(path: Path) -> str:
-    """The beginning of a file as text; empty of what is compressed or binary."""
+    """The beginning of a file as text; empty for compressed or binary files."""
     try:
         with path.open("rb") as file:
             return file.read(HEAD).decode("utf-8", "ignore") if path.is_file() else ""

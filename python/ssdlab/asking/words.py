@@ -173,7 +173,7 @@ _NEED: list[tuple[str, Taken]] = [
 
 
 def load(text: str, source: str = "--load") -> Mapping[str, float | str]:
-    """What a load in words says: read_share, random_share, block_bytes, iops and so on.
+    """Keys of a load in words: read_share, random_share, block_bytes, iops and so on.
 
     >>> sorted(load("70/30 8K random, 20 K IOPS").items())[:2]
     [('block_bytes', 8192.0), ('iops', 20000.0)]
@@ -182,7 +182,7 @@ def load(text: str, source: str = "--load") -> Mapping[str, float | str]:
 
 
 def need(text: str, source: str = "--need") -> Mapping[str, float | str]:
-    """What needs in words say: gb, years, latencies in us.
+    """Values of needs in words: gb, years, latencies in us.
 
     >>> need("4TB,5y,p99=2ms")
     {'gb': 4000.0, 'years': 5.0, 'p99': 2000.0}

@@ -1,6 +1,6 @@
 """The cache: drives that are kept prepared, and tables that were converted into traces.
 
-The engine keeps and finds the states (`crates/lab/src/cache`); here is what is asked of them as a
+The engine keeps and finds the states (`crates/lab/src/cache`); this module works on the cache as a
 whole. `SSDLAB_CACHE` names their folder, or is `off`; `SSDLAB_CACHE_SIZE` is their bound.
 """
 

@@ -1,4 +1,4 @@
-"""`ssdlab cache`: what is kept, so that the next run starts at once."""
+"""`ssdlab cache`: prepared states, which let the next run start at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Shows(ExamplesFirst, click.Group):
 @click.option("--json", "json_path", metavar="FILE|-", help="Write what is kept as JSON.")
 @click.pass_context
 def cache(ctx: click.Context, json_path: str | None) -> None:
-    """Show what is kept, so that the next run starts at once: prepared drives, converted tables.
+    """Show prepared states, which let the next run start at once: prepared drives, converted
+    tables.
 
     The cache key is the drive, its preparation, the seed and the version of ssdlab. Results are
     the same with it and without.

@@ -43,7 +43,7 @@ class Calibration(Record):
         return device_file.text(self._data)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the device file, whole or not at all.
+        """Write the device file atomically.
 
         Raises `OSError`, also for a file there that was not written so, unless `force` is given.
         """
@@ -100,25 +100,25 @@ def calibrate(
 
     - `statistic`: of the times of a point, "mean", or on a busy machine, whose late answers move a
       mean, "median" or "low", the 20th percentile (not of a trace, which gives means);
-    - `subtract_way`: of an NBD server, subtract what the way there and back takes, as measured on
-      a server of our own between its turns: "ssdlab" if that serves the target too, and so answers
+    - `subtract_way`: of an NBD server, subtract what the way there and back takes, as measured on a
+      server of our own between its turns: "ssdlab" if that serves the target too, and so answers
       earlier by what it thinks that the way takes, "other" if not;
     - `kind`: of the law that is made: "linear" (A + n B), "piecewise" (times by size) or "parallel"
       (A + n B by number outstanding);
     - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
-    - what is measured: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers `outstanding`,
-      an odd number of `zones`, `seconds` for each point, and with `write` also writes, which
-      overwrite the target;
+    - subject of the measurement: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers
+      `outstanding`, an odd number of `zones`, `seconds` for each point, and with `write` also
+      writes, which overwrite the target;
     - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
       policy in Python that the file names is loaded only with `allow_code`. "model" searches the
       keys of a drive of today that no data sheet has, from fio's results, their percentiles too;
       "cliff", "span", "age" and "layout" read a directory in which the scripts of that recipe were
       run, and what they find is in `recipe`;
-    - `time_scale`: that of a live device (`ssdlab serve --time-scale`) that was measured: all times
-      are divided by it;
+    - `time_scale`: the value of a measured live device (`ssdlab serve --time-scale`): all times are
+      divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
-    - `progress` is told the steps done and to do.
+    - `progress` is called with the steps done and the total.
 
     Raises `InputError` for what cannot be read, measured or fitted.
     """
@@ -233,7 +233,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _source(target: str | os.PathLike[str], reading: dict[str, Any]) -> str:
-    """What the target is, by its content."""
+    """Kind of the target, by its content."""
     if str(target).startswith(REMOTE):
         return "device"
     path = Path(target)

@@ -83,7 +83,7 @@ def _comment(paragraph: str) -> list[str]:
 
 
 def _fit(name: str, pattern: Mapping[str, Any]) -> list[str]:
-    """One pattern's line and its errors by size, as comments."""
+    """Line of a pattern and its errors by size, as comments."""
     p = "none" if pattern["p_value"] is None else f"{pattern['p_value']:.3g}"
     lines = [
         f"# {name}: {pattern['a_us']:.3f} us + {pattern['b_us_per_kib']:.4f} us/KiB, "

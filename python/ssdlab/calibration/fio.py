@@ -29,7 +29,7 @@ SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def read(target: Path, statistic: str = "mean") -> Measured:
-    """The points in a JSON file, a directory of them, or a tar, each plain or compressed."""
+    """Points of a JSON file, a directory of them, or a tar, plain or compressed."""
     texts = list(_texts(target))
     points: list[Point] = []
     versions, engines = set(), set()
@@ -126,7 +126,8 @@ def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any], statis
         latency = stats["lat_ns"] if "lat_ns" in stats else stats["clat_ns"]
         mean_us = float(latency["mean"]) / 1000
         if statistic in PERCENTILES:
-            # By default fio has percentiles of the completion alone, and of submission a mean.
+            # By default fio reports percentiles of the completion only, and means of the
+            # submission.
             known = latency if "percentile" in latency else stats["clat_ns"]
             wanted = float(known["percentile"][PERCENTILES[statistic]])
             mean_us += (wanted - float(known["mean"])) / 1000

@@ -19,16 +19,16 @@ from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import run_layers
 
-#: fio's words, and what they say of order and direction.
+#: fio's names, with their order and direction.
 READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
 MIXED = ("rw", "readwrite", "randrw")
 #: Requests of a simulated job: for each one outstanding, and within bounds.
 EACH, FEWEST, MOST = 60, 6000, 60_000
 #: Fewest writes of jobs at random: fewer would only see the pages that are erased already.
 FEWEST_WRITES = 24_000
-#: Requests of a kind that a percentile needs behind it.
+#: Minimum number of slower requests for a percentile.
 BEHIND = 5
-#: The percentiles that are compared, by fio's name of each.
+#: Compared percentiles, by fio's names.
 PERCENTILES = {
     "p50": "50.000000",
     "p90": "90.000000",
@@ -38,8 +38,9 @@ PERCENTILES = {
 FIGURES = ("iops", "mean", *PERCENTILES)
 
 
-#: How far beside a percentile its neighbours are looked at: in standard errors of its rank if each
-#: request were by itself, which waits for cleaning are not, and as shares of what lies beyond.
+#: Distance from a percentile within which its neighbours are examined: in standard errors of its
+#: rank if each request were by itself, which waits for cleaning are not, and as shares of what lies
+#: beyond.
 ERRORS, LEAST_BESIDE, MOST_BESIDE = 6.0, 0.1, 0.5
 
 
@@ -196,7 +197,7 @@ def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, 
 def certain_misses(
     job: Job, found: Mapping[tuple[str, str], float]
 ) -> dict[tuple[str, str], float]:
-    """The same, as far as a figure is missed whatever its percentile's neighbours are.
+    """Certain misses, which remain for neighbouring percentiles.
 
     A percentile on a step of the distribution is on either side by chance: p90 of a stream
     was twice the measured one with the very keys that it was measured with, which outweighed all

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-#: The latency of every request: about that of a flash read, for which a client sleeps and must be
-#: woken. With zero latency the round trip would seem shorter.
+#: The latency of every request: about that of a flash read, long enough for a client to sleep and
+#: be woken. With zero latency the round trip would seem shorter.
 SERVICE_US = 200.0
 PATTERNS = ("sequential_read", "random_read", "sequential_write", "random_write")
 

@@ -4,8 +4,8 @@ The target is divided into an odd number of zones, which no power of two in a de
 In each, requests of one size and pattern are made for a fixed time; the order of all of them is
 random, so that nothing that drifts favours a size. O_DIRECT keeps the system's cache out.
 
-Each outstanding request has a thread, whose system call runs outside the interpreter's lock. What
-the loop itself adds is measured against /dev/zero and stated (`overhead_us`), not subtracted.
+Each outstanding request has a thread, whose system call runs outside the interpreter's lock. The
+overhead of the loop is measured against /dev/zero and stated (`overhead_us`), not subtracted.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement."""
+    """A measurement."""
 
     pattern: str
     bytes: int

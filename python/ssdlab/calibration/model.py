@@ -2,10 +2,10 @@
 
 A few keys that no data sheet has are searched one after the other, by factors that shrink from 2 to
 2 %, and words each by itself; then all numbers together by least squares; round by round, until a
-round changes little. What is made small is the
-mean square of the logarithms of simulated over measured, over every job, direction and figure, as
-far as a percentile is missed with its neighbours (`jobs.certain_misses`). Each simulation has the
-same seed, so that the search is the same each time.
+round changes little. It minimises the mean square of the logarithms of simulated over measured,
+over all jobs, directions and figures, counting certain misses of percentiles
+(`jobs.certain_misses`). Each simulation has the same seed, so that the search is the same each
+time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Key:
     start: str = ""
     words: Sequence[Mapping[str, str]] = ()
     whole: bool = False
-    #: True if few values of it differ, as of a buffer in stripes.
+    #: True if few of its values differ, as for a striped buffer.
     coarse: bool = False
 
     def scaled(self, factor: float) -> str:
@@ -109,7 +109,7 @@ class Search:
         return [*self.base, *layers.from_options([f"{key}={it}" for key, it in values.items()])]
 
     def misses(self, values: Values) -> list[dict[tuple[str, str], float]] | None:
-        """By how much each figure of each job is missed for certain.
+        """Certain misses of each job's figures.
 
         None for a drive that cannot be built.
         """
@@ -246,7 +246,7 @@ def _stepped(
     best: tuple[float, dict[str, str]],
     factors: dict[str, float],
 ) -> tuple[float, dict[str, str]]:
-    """Goes on by a factor as long as that is better, in the one direction or the other."""
+    """Multiplies by a factor while the result improves, in either direction."""
     for direction in (step, 1 / step):
         moved = False
         while 1 / FARTHEST <= (factor := factors[key.name] * direction) <= FARTHEST:

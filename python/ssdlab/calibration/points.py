@@ -56,7 +56,7 @@ class Measured:
 
 
 def means(points: Iterable[Point]) -> list[Point]:
-    """One point for each pattern, size and number outstanding: the mean over all requests."""
+    """One mean point per pattern, size and queue depth: the mean over all requests."""
     sums: dict[tuple[str, int, int], list[float]] = {}
     for point in points:
         total = sums.setdefault((point.pattern, point.bytes, point.outstanding), [0.0, 0])

@@ -57,7 +57,7 @@ def line(x: Sequence[float], y: Sequence[float], weights: Weights) -> Line:
 
 
 def p_value(r2: float, degrees_of_freedom: int) -> float | None:
-    """How likely so good a line, or a better one, is without any dependence.
+    """Probability of an equally good or better line without any dependence.
 
     The two-sided t test of a slope: the regularised incomplete beta function of 1 - r2, by its
     power series (Abramowitz and Stegun 26.5.4 and 26.7.1), which is exact in the far tail.

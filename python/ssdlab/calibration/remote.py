@@ -1,7 +1,7 @@
 """Micro-benchmarks of an NBD server, made by fio, which speaks the protocol.
 
-What the way to a server and back takes, and what a busy machine adds, can be subtracted: between
-turns of the target, the same requests go to a server of our own, whose device takes a known time.
+The transport latency, and the noise of a busy machine, can be subtracted: between turns of the
+target, the same requests go to a server of our own, whose device takes a known time.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _known(subtract_way: str | None) -> contextlib.AbstractContextManager[str | 
     """A server with a device of known latency, if the round trip is to be subtracted."""
     if subtract_way is None:
         return contextlib.nullcontext()
-    # A server of ssdlab answers earlier by what it thinks that the way takes: so does ours.
+    # A server of ssdlab replies earlier by its estimate of the transport: so does ours.
     return known.served(early=subtract_way == "ssdlab")
 
 
@@ -94,7 +94,8 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
     """A point without the way there and back, and that."""
     seconds = plan.seconds / TURNS
     times, ways, requests = [], [], 0
-    # Of turns as of requests: whatever else the machine does can only add to them.
+    # The same statistic for turns as for requests: whatever else the machine does can only add to
+    # them.
     typical = min if plan.statistic == "low" else statistics.median
     for _ in range(TURNS):
         # In alternation, because the other load of the machine changes.

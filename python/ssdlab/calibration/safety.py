@@ -1,6 +1,6 @@
-"""Whether writing to a target would destroy something: file systems, swap, what is mounted.
+"""Danger of writing to a target: file systems, swap, mounts.
 
-What it can see is refused; what it cannot, a person answers for with `--write`.
+Visible dangers are refused; what it cannot, a person answers for with `--write`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ssdlab._core import InputError
 
-#: What lies where: name, byte offset, bytes; from the documentation of each format, as libblkid
-#: probes them.
+#: Position of each signature: name, byte offset, bytes; from the documentation of each format, as
+#: libblkid probes them.
 SIGNATURES = [
     ("an ext2, ext3 or ext4 file system", 1080, b"\x53\xef"),
     ("an XFS file system", 0, b"XFSB"),

@@ -1,10 +1,10 @@
 """Fits parameters of any device of ssdlab to measurements, by simulating them.
 
-Each measured point is simulated as a closed loop of its pattern, size and number outstanding. What
-is made small is the sum of the squared logarithms of simulated over measured times: errors of the
-same ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's differential
-evolution within their bounds, and from there by least squares; each combination of words is
-searched by itself.
+Each measured point is simulated as a closed loop of its pattern, size and number outstanding. It
+minimises the sum of the squared logarithms of simulated over measured times: errors of the same
+ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's differential evolution
+within their bounds, and from there by least squares; each combination of words is searched by
+itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
 MOST_COMBINATIONS = 64
 #: Differential evolution: trials for each number in a generation, and generations.
 POPULATION, GENERATIONS = 8, 20
-#: Steps of the descent after it, at most.
+#: Maximum steps of the final descent.
 MOST_STEPS = 15
 #: The step of its derivatives, as a share of the range: large against the noise of a random load.
 STEP = 0.004
@@ -174,7 +174,7 @@ class Search:
             if not self.numbers:
                 shares: Sequence[float] = []
             else:
-                # Where the bottleneck changes there are valleys, in which a descent alone ends.
+                # Changes of the bottleneck form valleys, in which a plain descent ends early.
                 valley = differential_evolution(
                     lambda place, miss=miss: sum(r * r for r in miss(place)),
                     [(1, 2)] * len(self.numbers),

@@ -11,7 +11,7 @@ FIGURES = "figures"
 
 
 def categories() -> Sequence[str]:
-    """The categories that `list` knows, in the order in which they are shown."""
+    """The categories of `list`, in display order."""
     return [*_core.list_categories(), FIGURES]
 
 

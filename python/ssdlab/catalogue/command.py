@@ -35,7 +35,8 @@ from ssdlab.cli.options import QUIETLY, ExamplesFirst
 @QUIETLY
 def list_command(what: str | None, words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     """List devices, workloads, policies and formats: an overview, or one category with a line for
-    each entry; of devices also those that SEARCH is about."""
+    each entry; for devices also the matches of SEARCH.
+    """
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
     if words and what != "devices":

@@ -1,8 +1,8 @@
 """The devices of the catalogue in groups, and what people ask about one before they pick it.
 
-A device file says how a drive works. What it is sold as stands here, a row each: group, interface,
+A device file says how a drive works. Commercial data stand here, a row per drive: group, interface,
 rated endurance, price and power. Prices are assumptions that age, and every answer built on them
-says so; power is that of the data sheets where they are at hand.
+says so; power is from data sheets where available.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Device:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Its keys with their values."""
+        """Keys with their values."""
         from ssdlab.running import Experiment
 
         found: dict[str, Any] = Experiment(device=self.name).to_dict()["device"]
@@ -68,7 +68,7 @@ class Device:
 
     @property
     def capacity_bytes(self) -> float | None:
-        """What the whole device exports; None where the load decides."""
+        """Exported capacity of the whole device; None where the load decides."""
         from ssdlab import sources
 
         drive = self.resolved
@@ -79,7 +79,9 @@ class Device:
 
     @property
     def dwpd(self) -> float | None:
-        """Drive writes a day over five years, as rated; of what is not sold here by its sheet."""
+        """Drive writes a day over five years, as rated; from the data sheet for drives that are not
+        sold here.
+        """
         if self.rated is not None:
             return self.rated.dwpd
         from ssdlab.device import sheet
@@ -91,7 +93,7 @@ class Device:
 
     @property
     def cells(self) -> str:
-        """Its cells, where it has any."""
+        """Kind of cells, if any."""
         drive = self.resolved
         cell = drive if drive["kind"] == "zoned" else drive.get("member", drive).get("cell")
         if cell is None or self.group in (DISKS, LAWS):
@@ -101,8 +103,8 @@ class Device:
 
 BITS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
 
-# Prices: assumed, the order of what shops asked in 2025. Watts: of the sheets as remembered, but
-# those of the Micron 9550 (18 W, StorageReview) assumed too. Endurance: as the data sheets rate it.
+# Prices: assumed, the order of what shops asked in 2025. Watts: as remembered from data sheets;
+# those of the Micron 9550 (18 W, StorageReview) are assumed. Endurance: as the data sheets rate it.
 _TODAY = (
     Device("micron-9550-max", TODAY, "PCIe 5 x4", SHEET, Rated(700, 5, 18, 3)),
     Device("samsung-pm1743", TODAY, "PCIe 5 x4", SHEET, Rated(2200, 5, 21, 1)),
@@ -154,7 +156,7 @@ _LAWS = (
     Device("zeus-linear", LAWS, "-", MEASURED),
     Device("null", LAWS, "-", NONE),
 )
-#: Every preset, in the order in which they are shown.
+#: All presets in display order.
 DEVICES: Mapping[str, Device] = {it.name: it for it in (*_TODAY, *_GENERIC, *_OLD, *_DISKS, *_LAWS)}
 
 
@@ -184,7 +186,7 @@ def kinds() -> dict[str, str]:
 def about(words: str) -> list[Device]:
     """The devices whose name, group and interface have all parts of `words`, or whose summary has.
 
-    Raises `InputError`, with what is near, where none has.
+    Raises `InputError` with near matches if there are none.
 
     >>> [it.name for it in about("7450")]
     ['micron-7450-pro', 'micron-7450-max']

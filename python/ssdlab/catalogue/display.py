@@ -20,7 +20,7 @@ from ssdlab.terminal import Columns, console_for, rendered
 
 
 def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
-    """One table for each category, names and summaries, as text for `file`."""
+    """A table of names and summaries per category, as text for `file`."""
     sections: list[RenderableType] = []
     console, _ = console_for(file)
     for category, entries in catalogue.items():
@@ -29,7 +29,7 @@ def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -
 
 
 def devices(rows: Sequence[Device], kinds: Mapping[str, str], file: IO[str]) -> str:
-    """Devices in groups, a table for each, and the kinds of devices, as text for `file`."""
+    """Devices in groups, with the kinds of devices, as text for `file`."""
     console, _ = console_for(file)
     sections: list[RenderableType] = []
     for group in GROUPS:
@@ -67,7 +67,7 @@ WIDEST = 0.45
 
 
 def _entries(entries: Mapping[str, str], width: int) -> RenderableType:
-    """Names with their summaries beside them, or below them where names are long."""
+    """Names with their summaries beside them, or below long names."""
     if max(map(len, entries), default=0) > WIDEST * width:
         lines = Text()
         for name, summary in entries.items():
@@ -134,7 +134,7 @@ def keys(wanted: str, found: Sequence[Found], file: IO[str]) -> str:
 
 
 def details(found: Sequence[Found], texts: Sequence[str | None], file: IO[str]) -> str:
-    """All that is known of what has a name."""
+    """Details of all matches."""
     console, _ = console_for(file)
     parts: list[RenderableType] = []
     for it, text in zip(found, texts, strict=True):

@@ -27,7 +27,7 @@ class Term(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """Facts beside its meaning, a line for each."""
+        """Facts besides the meaning, one line each."""
         said = {
             "Unit": self.unit,
             "Keys": ", ".join(self.keys),
@@ -39,7 +39,7 @@ class Term(NamedTuple):
 
 @cache
 def terms() -> tuple[Term, ...]:
-    """All terms, by name."""
+    """All terms in order of name."""
 
     def some(text: str) -> list[str]:
         return [] if text == "-" else text.split(", ")
@@ -73,6 +73,6 @@ def find(word: str) -> Term | None:
 
 
 def _plain(word: str) -> str:
-    """A word as it is compared: without a plural, and with spaces for signs."""
+    """Normal form of a word for comparison: without a plural, and with spaces for signs."""
     text = word.strip().lower().replace("_", " ").replace("-", " ")
     return text.removesuffix("s") if len(text) > 3 else text

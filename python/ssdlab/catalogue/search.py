@@ -1,4 +1,4 @@
-"""Finding keys and names by the words that people of the field use for them."""
+"""Search for keys and names by the field's words."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Synonym(NamedTuple):
 
 
 def synonym(search: str) -> Synonym | None:
-    """The row of a word of others, however it is written."""
+    """The row of a synonym in any spelling."""
     found = _core.synonym(search)
     return None if found is None else Synonym(*found)
 
 
 def keys(search: str) -> list[Found]:
-    """The keys that `search` is about: first those whose names say so, then those that mention it.
+    """The keys that `search` is about: first those whose names match, then those that mention it.
 
     >>> [found.name for found in keys("bs")][0]
     'workload.block_size'
@@ -81,9 +81,9 @@ def keys(search: str) -> list[Found]:
 
 
 def named(name: str) -> list[Found]:
-    """What is called `name`, in every category; a key by its end, a term by any name for it.
+    """Matches of `name` in every category; a key by its end, a term by any name for it.
 
-    Raises `InputError`, with what is near or what it is called here, where nothing is.
+    Raises `InputError` with near matches or the name used here, if there are none.
     """
     found = []
     for category in catalogue.categories():

@@ -1,4 +1,4 @@
-"""The model: a figure is two axes and what is marked between them.
+"""The model: a figure is two axes and its marks.
 
 It promises that a back end needs nothing else to draw it: no number is computed twice. Sizes, fonts
 and colours are the back end's; a colour here is a place in its palette.

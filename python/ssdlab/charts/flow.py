@@ -8,7 +8,7 @@ from html import escape
 from ssdlab import readable
 from ssdlab.charts.frame import svg
 
-#: Where the bands of a flow begin and end, of 1000, and the gap between them.
+#: Start, end and gap of a flow's bands, in units of 1000.
 TOP, BOTTOM, GAP = 130.0, 960.0, 30.0
 #: A band below this height has its words on one line.
 THIN = 200.0

@@ -1,4 +1,4 @@
-"""Two axes on a page, and what is marked between them.
+"""Two axes on a page, with their marks.
 
 The drawing stretches with the page and its text does not: marks, labels and names are HTML beside
 and over an SVG of 1000 by 1000 units. A narrow figure leaves out every other mark.
@@ -92,7 +92,7 @@ def plot(
     height: int,
     wide: int | None = None,
 ) -> str:
-    """The upright axis, `wide` pixels, and the drawing beside it; what follows closes the grid."""
+    """The vertical axis, `wide` pixels, and the drawing beside it; what follows closes the grid."""
     label, body, over, data = drawing
     texts = [axis_text(axis, mark) for mark in marks]
     few = len(marks) if height >= 200 else 3
@@ -183,7 +183,7 @@ def colour_class(line: Series, colour: int) -> str:
 
 
 def marked(drawn: Figure, x_scale: Scale, y_scale: Scale) -> tuple[list[str], str]:
-    """Bands, levels and series as SVG, and what is written over it."""
+    """Bands, levels and series as SVG, with their labels."""
     parts, over = [], ""
     for mark in drawn.series:
         if isinstance(mark, Band):
@@ -207,7 +207,7 @@ def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
         if y is None:
             continue
         left, top = x_scale(float(str(x))) / 10, y_scale(y) / 10
-        # One that would lie on another is left out; every dot says its own when pointed at.
+        # Overlapping labels are left out; every dot says its own when pointed at.
         if any(abs(left - x_) < 30 and abs(top - y_) < 7 for x_, y_ in placed):
             continue
         placed.append((left, top))

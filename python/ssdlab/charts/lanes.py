@@ -86,7 +86,7 @@ def _marks(begin: float, end: float) -> str:
 
 
 def grid(drawn: Figure, cells: Cells) -> str:
-    """A row of shaded cells for each word of the upright axis, beside it."""
+    """A row of shaded cells per word of the vertical axis."""
     paths = {
         shade: "".join(f"M{x} {y}h1v.9h-1z" for x, y in places)
         for shade, places in shaded(cells).items()

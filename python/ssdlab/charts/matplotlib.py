@@ -26,7 +26,7 @@ DASHES = ("-", "--", ":")
 LETTERS_PER_INCH = 11
 #: Series whose legend has one column and letters of the usual size.
 MAX_PLAIN_LEGEND = 6
-#: Lines whose legend stands beside the picture, from so many on.
+#: Minimum lines for a legend beside the picture.
 FEWEST_BESIDE = 4
 DOTS_PER_INCH = 110
 #: Mark of the program in a picture, by which `forms` knows it again; where.
@@ -46,7 +46,7 @@ def check(option: str, path: Path) -> None:
 
 
 def save(path: Path, drawn: Any) -> None:
-    """Write a figure of `sheet` to the picture `path`, whole or not at all. Raises `OSError`."""
+    """Write a figure of `sheet` to the picture `path` atomically. Raises `OSError`."""
     picture = io.BytesIO()
     kind = path.suffix[1:].lower()
     said = {MAKERS[kind]: MADE_BY} if kind in MAKERS else None
@@ -139,7 +139,7 @@ def _legend(axis: Any, figure: Figure, alone: bool) -> None:
     names = [mark.name for mark in figure.series if isinstance(mark, named) and mark.name]
     if not names or (len(figure.series) == 1 and isinstance(figure.series[0], Series)):
         return
-    # Among many lines there is no place that covers none of them.
+    # Among many lines no place is free.
     crowded = alone and FEWEST_BESIDE <= len(figure.lines()) <= MAX_PLAIN_LEGEND
     if isinstance(figure.series[0], Spans) or crowded and not figure.bars:
         axis.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
@@ -190,7 +190,7 @@ def _lines(axis: Any, figure: Figure) -> None:
             axis.xaxis.set_major_formatter("{x:g}")
     if figure.y.log:
         axis.set_yscale("log", base=figure.y.log)
-    # After the scales, which set formatters of their own.
+    # After the scales, which set their own formatters.
     for ticks, measured in ((axis.xaxis, figure.x), (axis.yaxis, figure.y)):
         if measured.unit and not measured.percentile:
             ticks.set_major_formatter(lambda value, _, of=measured: axis_text(of, value))
@@ -269,7 +269,7 @@ def _spans(axis: Any, figure: Figure) -> None:
 
 
 def _cells(whole: Any, axis: Any, figure: Figure, cells: Cells) -> None:
-    """The grid as shades, with a bar that says what they mean."""
+    """The grid as shades, with a bar that explains them."""
     wide = cells.columns()
     rows = [
         [math.nan if value is None else value for value in row] + [math.nan] * (wide - len(row))

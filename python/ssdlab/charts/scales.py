@@ -1,4 +1,4 @@
-"""Where numbers stand along an axis, and which of them are written beside it."""
+"""Positions of numbers along an axis, and the choice of labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def scale(low: float, high: float, start: float, end: float, log: bool) -> Scale
 
 
 def nines(share: float) -> float:
-    """How many nines a share has: where it stands along an axis of percentiles.
+    """Number of nines of a share: where it stands along an axis of percentiles.
 
     >>> nines(0.0), nines(0.9), round(nines(0.999), 9)
     (0.0, 1.0, 3.0)

@@ -264,7 +264,7 @@ _CLASSES = "".join(f".c{n} {{ color: var(--c{n}) }}" for n in range(COLOURS)) + 
     for role in ROLES
 )
 
-#: Text in the colour of what is grey context must be read.
+#: Text in the colour of grey context must be legible.
 _WORDS = """
 b.r-context, th.r-context, h3.r-context, h3 .r-context, .chip.r-context, .say .r-context {
   color: var(--dim) }

@@ -62,7 +62,7 @@ def stacks(drawn: Figure, legend: bool = True) -> str:
         for (line, colour), value in zip(styled, values, strict=True):
             if value <= 0:
                 continue
-            # Of the bar where bars are as long as their sums, of the whole where that is 100 %.
+            # Relative to the bar, or to the whole where that is 100 %.
             part = value / (drawn.y.high or whole)
             told = escape(f"{line.name}: {100 * part:.1f} %", quote=True)
             kind = colour_class(line, colour)

@@ -48,7 +48,7 @@ def grid(
     x_text: Callable[[float], str],
     y_text: Callable[[float], str],
 ) -> Text:
-    """The cells of a figure: how much by shade, what most of it is by colour."""
+    """The cells of a figure: total by shade, largest part by colour."""
     layers = [mark for mark in drawn.series if isinstance(mark, Cells)]
     columns = min(layers[0].columns(), width - LABEL - 2)
     rows = min(len(layers[0].rows), MAX_ROWS)
@@ -71,7 +71,7 @@ def grid(
         picture.append("\n")
     corner, line = ("+", "-") if plain else ("└", "─")
     picture.append(f"{'':{LABEL}} {corner}{line * columns}\n", style="dim")
-    # All at one instant: a single column has no length that the figure could know.
+    # A single instant: a single column has no length that the figure could know.
     end = x_text(drawn.x.high or 0.0) if columns > 1 else ""
     ends = f"0{end:>{max(columns - 1, len(end) + 1)}}" if end else "0"
     return picture.append(f"{'':{LABEL}}  {ends}", style="dim")

@@ -25,13 +25,13 @@ from ssdlab.sizing.trial import Goal
 
 __all__ = ["Asked", "Choice", "InterruptedChoice", "Offer", "Terms", "among", "choose"]
 
-#: What a drive that is not of the catalogue has no price for.
+#: Price of a drive outside the catalogue.
 MAX_DRIVES = sizing.MAX_DRIVES
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Every drive tried: those that meet the goals first, the cheapest of them first."""
+    """Every drive tried: suitable ones first, in order of cost."""
 
     load: Load
     goals: Sequence[Goal]
@@ -86,7 +86,7 @@ def choose(
     seed: int = 42,
     told: Told | None = None,
 ) -> Choice:
-    """Try every drive of the catalogue under a trace, and order them by what they cost.
+    """Try all drives of the catalogue under a trace, in order of cost.
 
     `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the least
     lifetime, by default 5 where a run or a rating tells it; `need` further ones as
@@ -120,7 +120,7 @@ def among(
     notes: Sequence[str] = (),
     told: Told | None = None,
 ) -> Choice:
-    """The drives of these names under what is asked. Raises `InterruptedChoice`."""
+    """The named drives under a load. Raises `InterruptedChoice`."""
     hunt = Hunt(asked, names, told)
 
     def found(is_whole: bool) -> Choice:
@@ -160,7 +160,7 @@ def _need(need: str | Need | None) -> Need:
 def terms_of(
     years: float, prices: Mapping[str, float], power: float | None, drives: Sequence[str]
 ) -> Terms:
-    """What decides the dollars. Raises `InputError` for a price of no drive of the choice."""
+    """The input of a price. Raises `InputError` for a price of no drive of the choice."""
     known = [*devices.DEVICES, *drives]
     for name, dollars in prices.items():
         if name not in known:

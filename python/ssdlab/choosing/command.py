@@ -74,7 +74,7 @@ def choose(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Compare the drives that can be bought under a trace, by what they cost.
+    """Compare the drives on sale under a trace, in order of cost.
 
     Each is simulated as it is sold, preconditioned and under the trace, with as few drives as meet
     the targets. Exit status 1 if none does.

@@ -3,8 +3,8 @@
 First every drive is run briefly, the cheapest first, so that a table of the catalogue is there
 after seconds. Then more drives of a kind are tried where they could cost less than the cheapest
 that meets the goals so far, and help. Last the cheapest is confirmed with a longer preparation and
-several seeds; where that says otherwise, the next one is. Counts decide what is tried and never a
-clock, so that the answer is the same on every machine.
+several seeds; where that says otherwise, the next one is. Counts decide, and never a clock, so that
+the answer is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, add_seeds, judge
 
-#: What is told as rows come: the row, how many are there, how many there will be.
+#: Called for each new row: the row, how many are there, how many there will be.
 Told = Callable[[Offer, int, int], object]
 #: More drives are not tried once twice as many have improved the worst figure by less than this.
 IMPROVES = 1.1
@@ -30,7 +30,7 @@ IMPROVES = 1.1
 
 @dataclass(frozen=True)
 class Asked:
-    """What the drives are asked for; it has a field for each thing that decides what is tried."""
+    """Requirements for the drives; one field per input of the search."""
 
     load: Load
     goals: Sequence[Goal]
@@ -43,7 +43,7 @@ class Asked:
 
 @dataclass
 class Hunt:
-    """The drives of the catalogue under a load; `offers` has what is known so far."""
+    """The drives of the catalogue under a load; `offers` has the results so far."""
 
     asked: Asked
     names: Sequence[str]
@@ -52,7 +52,7 @@ class Hunt:
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Try all of them; an interruption ends the runs and keeps `offers`."""
+        """Try all drives; an interruption ends the runs and keeps `offers`."""
         try:
             self._screen()
             self._with_more_drives()
@@ -61,8 +61,8 @@ class Hunt:
             self._cancelled.set()
 
     def found(self) -> list[Offer]:
-        """The drives that were tried: those that meet the goals first, the cheapest of them first;
-        of the others those first that lack least.
+        """The drives that were tried: suitable ones first, in order of cost; of the others those
+        first that lack least.
         """
         return sorted(self.offers.values(), key=self._order)
 
@@ -82,7 +82,7 @@ class Hunt:
             self._tell(offer)
 
     def _with_more_drives(self) -> None:
-        """Twice as many of those that do not do, where that could be the cheapest."""
+        """Twice the number of insufficient drives, where that could be cheapest."""
         while todo := [
             (it.drive, count)
             for it in self.found()
@@ -102,20 +102,20 @@ class Hunt:
         return reasons.miss(after, goals) * IMPROVES < reasons.miss(before, goals)
 
     def _next_count(self, offer: Offer) -> int | None:
-        """How many drives are tried after these; None where no number helps."""
+        """Next number of drives to try; None where no number helps."""
         if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
             return None
         goals, most = self.asked.goals, self.asked.most
         if not reasons.may_help(offer, goals, most):
             return None
-        # The writes of each fall with their number, and those of a drive are rated.
+        # The writes of each drive fall with their number, and ratings are per drive.
         count, wanted = 2 * offer.drives, offer.drives * reasons.short_of_life(offer, goals)
         while count < min(wanted, most):
             count *= 2
         return min(count, most)
 
     def _is_cheaper(self, offer: Offer, count: int) -> bool:
-        """Whether so many of a drive could cost less than the cheapest that does."""
+        """True if `count` drives could cost less than the cheapest suitable offer."""
         best = next((it for it in self.found() if it.meets), None)
         if best is None or best.dollars is None or offer.price is None:
             return best is None
@@ -167,7 +167,7 @@ class Hunt:
                     future.cancel()
 
     def _tried(self, drive: str, count: int | None, effort: Effort) -> Offer:
-        """So many drives, or as few as the data take, under the load."""
+        """`count` drives, or the fewest that hold the data, under the load."""
         asked = self.asked
         if self._cancelled.is_set():
             raise KeyboardInterrupt
@@ -186,7 +186,7 @@ class Hunt:
         if effort is BRIEF:
             add_seeds(trial, asked.seed, 1, cancelled=self._cancelled)
         else:
-            # A life that no run tells is that of the rating.
+            # A lifetime that no run tells is taken from the rating.
             goals = [replace(it, if_known=it.figure == "years") for it in asked.goals]
             judge(trial, goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
         why = reasons.of(trial, asked.goals, asked.terms.years, asked.terms.dwpd(drive))

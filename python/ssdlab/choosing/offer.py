@@ -25,10 +25,10 @@ class Offer:
     trial: Trial | None
     #: Why it does not do; empty if it does.
     why: str
-    #: Dollars of one drive, None if nobody said; and whether that is an assumption.
+    #: Dollars per drive, None if unknown; and whether that is an assumption.
     price: float | None
     is_assumed: bool
-    #: What one drive draws under this load; None if it is not known.
+    #: Power per drive under this load, watts; None if it is not known.
     watts: float | None
     power_dollars: float
     #: Rated drive writes a day, over five years.
@@ -67,12 +67,12 @@ class Offer:
 
     @property
     def all_watts(self) -> float | None:
-        """What all of them draw."""
+        """Power of all drives, watts."""
         return None if self.watts is None else self.drives * self.watts
 
     @property
     def life(self) -> tuple[float | None, bool]:
-        """Years that they last, and whether that is by the rating of their sheet."""
+        """Lifetime in years, and true if it is from the data sheet's rating."""
         return (None, False) if self.trial is None else reasons.life(self.trial, self.dwpd)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,12 +122,12 @@ class Terms:
     power_dollars_per_kwh: float | None
 
     def rated(self, drive: str) -> devices.Rated | None:
-        """What the drive is sold with, if it is of the catalogue."""
+        """Rating of a catalogue drive."""
         row = devices.DEVICES.get(drive)
         return None if row is None else row.rated
 
     def dwpd(self, drive: str) -> float | None:
-        """Its rated drive writes a day."""
+        """Rated drive writes per day."""
         rated = self.rated(drive)
         return None if rated is None else rated.dwpd
 
@@ -150,7 +150,7 @@ class Terms:
         return Offer(drive, trial, why, price, is_assumed, watts, power, rated, command, how)
 
     def price(self, drive: str) -> tuple[float | None, bool]:
-        """The dollars of one drive, None if nobody said; and whether that is an assumption."""
+        """Dollars per drive, None if unknown; and whether that is an assumption."""
         if drive in self.prices:
             return self.prices[drive], False
         rated = self.rated(drive)

@@ -23,7 +23,7 @@ EVEN = 0.5
 
 
 def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) -> str:
-    """What the drives of a trial lack, in words; empty if nothing."""
+    """Unmet goals of a trial's drives, in words; empty if nothing."""
     lacking = []
     if trial.overloaded:
         lacking.append("it cannot keep up with the trace")
@@ -63,7 +63,7 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
 
 
 def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
-    """What the drives of an offer lack, a word each; with a ? where a longer run has to tell."""
+    """Unmet goals of an offer's drives, a word each; with a ? where a longer run has to tell."""
     trial = offer.trial
     if trial is None:
         return ["room"]
@@ -80,7 +80,7 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
 
 
 def _by_flushes(trial: Trial, goal: Goal) -> bool:
-    """Whether reads and writes by themselves keep the limit of a latency over all requests."""
+    """True if reads and writes alone keep the limit of a latency over all requests."""
     apart = {"p99_us": "p99", "p999_us": "p99.9"}.get(goal.figure)
     if apart is None or not trial.found[0].host.flush.requests:
         return False
@@ -89,7 +89,7 @@ def _by_flushes(trial: Trial, goal: Goal) -> bool:
 
 
 def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
-    """Whether a longer run could say that the drives of an offer do."""
+    """True if a longer run could decide in an offer's favour."""
     trial = offer.trial
     if trial is None or trial.overloaded or short_of_life(offer, goals) > 1:
         return False
@@ -110,7 +110,7 @@ def miss(offer: Offer, goals: Sequence[Goal]) -> float:
 
 
 def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
-    """Whether more drives, up to `most`, may do what those of an offer do not.
+    """True if up to `most` drives may meet the goals that an offer misses.
 
     Striped drives share the writes, so that their rated lifetime grows with their number; no
     request becomes faster than the fastest of one drive.
@@ -128,7 +128,7 @@ def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
 
 
 def short_of_life(offer: Offer, goals: Sequence[Goal]) -> float:
-    """How many times longer the drives ought to last; 0 where that is not known."""
+    """Factor missing in the lifetime; 0 where that is not known."""
     lasts, _ = offer.life
     wanted = next((it.limit for it in goals if it.figure == "years"), 0.0)
     return 0.0 if lasts is None else wanted / max(lasts, 1e-12)

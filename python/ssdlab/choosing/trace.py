@@ -15,14 +15,14 @@ from ssdlab.sizing.load import Load
 
 #: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
 SHORT_SECONDS = 600.0
-#: A p99 with fewer requests above it is moved by any of them.
+#: Minimum requests above a p99 for it to be stable.
 ABOVE_P99 = 100
-#: Beyond this share, a trace is of one kind.
+#: Share above which a trace counts as reads or writes only.
 ONE_KIND = 0.999
 
 
 def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
-    """Content of the trace of a load, and the keys by which it is read. Raises `InputError`."""
+    """Summary of a load's trace, and the keys that read it. Raises `InputError`."""
     from ssdlab import sources
 
     above = layers.from_options([*assignments])

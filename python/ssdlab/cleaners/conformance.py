@@ -13,7 +13,7 @@ from ssdlab.cleaners.policy import Cleaner, require_numpy, require_step
 
 
 class Check(NamedTuple):
-    """One check of the conformance suite."""
+    """A check of the conformance suite."""
 
     shows: str
     """Purpose, in a few words."""

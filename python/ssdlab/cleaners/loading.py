@@ -71,7 +71,7 @@ def load(name: str) -> Cleaner:
 
 
 def explain(error: PolicyError) -> str:
-    """The message of an error and, before it, the traceback of what the policy raised."""
+    """The message of an error, preceded by the policy's traceback."""
     cause = error.__cause__
     frames = "" if cause is None else "".join(traceback.format_exception(cause)).rstrip() + "\n"
     return f"{frames}{error}"

@@ -4,9 +4,9 @@ Scripts depend on its contract: results on standard output, everything else on s
 status 0 done, 1 the run could not be completed, 2 the input was wrong, 130 interrupted by Ctrl-C,
 143 by SIGTERM, with one message that begins with "ssdlab: ".
 
-Many scripts start it for a short run, so what is plain is done without click, whose import takes
-longer than a short run: printing the version, and a run with plain options. Everything
-else, and whatever fails, is the business of `group`.
+Scripts often start it for a short run, so plain commands are handled without click, whose import
+takes longer than a short run: printing the version, and a run with plain options. Everything else,
+and whatever fails, is the business of `group`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a shell completes: presets, keys, policies and other names, beside options and files.
+"""Shell completion: presets, keys, policies and other names, beside options and files.
 
 click makes the scripts for bash, zsh and fish; here is what stands for a value.
 """
@@ -15,7 +15,7 @@ from ssdlab import catalogue
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-#: What a key takes, at the end of its summary: words with bars between them.
+#: Words of a key, at the end of its summary: words with bars between them.
 _CHOICES = re.compile(r"\(([\w-]+(?: \| [\w-]+)+)[^()]*\)$")
 
 

@@ -1,4 +1,4 @@
-"""What people type because other programs have it, answered with what there is here.
+"""Commands and options of other programs, answered with the equivalents here.
 
 A command or option that is absent is refused either way; the answer names the one that does it.
 """
@@ -102,12 +102,12 @@ KEYS: Mapping[str, str] = {
 
 
 def command(name: str) -> str | None:
-    """What does here what the command `name` does elsewhere; None if nobody looks for it."""
+    """Equivalent of the command `name` of other programs; None for unknown commands."""
     return COMMANDS.get(name.lower())
 
 
 def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
-    """What does here what the option `word` does elsewhere, as far as the command has it.
+    """Equivalent of the option `word` of other programs, as far as the command has one.
 
     Where the command changes keys, a word for a key is answered with that key.
     """

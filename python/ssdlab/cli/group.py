@@ -22,7 +22,7 @@ NEED_LINUX = ("control", "crashes", "live", "overhead")
 
 
 class Place(NamedTuple):
-    """Where a command is, and what the list of commands says of it."""
+    """Group of a command, and its summary in the list of commands."""
 
     module: str
     name: str
@@ -71,7 +71,7 @@ BELOW: Mapping[str, Place] = {
     "serve ctl": Place("control", "ctl", "send an order to a served drive"),
     "serve overhead": Place("overhead", "overhead", "measure the latency of the transport"),
 }
-#: All of them.
+#: All commands.
 COMMANDS = {name: it for group in (*GROUPS.values(), BELOW) for name, it in group.items()}
 #: Old names of commands.
 RENAMED: Mapping[str, str] = {
@@ -162,7 +162,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def told(failure: BaseException) -> int:
-    """Says what is wrong; the exit status. Raises it again if it is a defect of ssdlab."""
+    """Reports the error; the exit status. Raises it again if it is a defect of ssdlab."""
     try:
         raise failure
     except click.NoSuchOption as error:
@@ -199,7 +199,7 @@ def told(failure: BaseException) -> int:
             return _complain(str(error), NOT_COMPLETED)
         if error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}", NOT_COMPLETED)
-        # What is left in the buffer would fail once more when the interpreter flushes it.
+        # The buffer's rest would fail again when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader of the pipe has gone
             return NOT_COMPLETED

@@ -107,7 +107,7 @@ class ExamplesFirst(click.Command):
         self.is_missing = needs_live_device and not portable.HAS_LIVE_DEVICE
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; `args` are what is left."""
+        """Read the arguments; `args` are the remaining arguments."""
         if not ctx.resilient_parsing:  # what is completed is not complete
             self._refuse_silent(ctx, args)
         rest = super().parse_args(ctx, args)
@@ -229,7 +229,7 @@ class ExamplesFirst(click.Command):
             formatter.write(f"\n{more} more: {ctx.command_path} --help-all\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the description and, after it, the examples."""
+        """Write the description, then the examples."""
         super().format_help_text(ctx, formatter)
         if not self.examples:
             return
@@ -260,7 +260,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for; one that there is not is refused with those that are."""
+        """The command that is asked for; unknown commands are refused with the known ones."""
         known = self.list_commands(ctx)
         name = args[0]
         if not (name in known or name.startswith("-") or ctx.resilient_parsing):
@@ -276,7 +276,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
 
 #: Option of every command that prints a table or progress.
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
-#: Of those that look something up: the exit status says whether it is there.
+#: Options of look-ups: the exit status says whether it is there.
 QUIETLY = click.option(
     "--quiet", is_flag=True, help="Print nothing; the exit status is the answer."
 )
@@ -359,7 +359,7 @@ def one_device(positional: str | None, named: str | None, metavar: str = "DEVICE
 
 
 def override_options(command: COMMAND) -> COMMAND:
-    """Adds the options that say what is run; `cli.stack` makes layers of them."""
+    """Adds the options that select the experiment; `cli.stack` makes layers of them."""
     for option in reversed(OVERRIDES):
         command = option(command)
     return command

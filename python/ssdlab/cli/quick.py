@@ -1,7 +1,6 @@
 """The options of `ssdlab run`, read without click where they are plain.
 
-`python/tests/test_start.py` holds the tables against the options that click knows, and what is read
-here against what click reads.
+`python/tests/test_start.py` compares the tables with click's options, and the results with click's.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Options that are followed by a text, by what they are called in the command.
+#: Options with a text, by their names in the command.
 TEXTS = {
     "--columns": "columns",
     "--device": "device",

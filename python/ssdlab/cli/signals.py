@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # that of typing, which is not needed here
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-#: As shells have it: 128 and the number of the signal.
+#: As in shells: 128 and the number of the signal.
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 
@@ -19,7 +19,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came, and what it ended says how far it was."""
+    """Ctrl-C, with the progress of the interrupted work."""
 
 
 def told(error: BaseException) -> int:

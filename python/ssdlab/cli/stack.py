@@ -21,7 +21,7 @@ def below(
 ) -> list[layers.Layer]:
     """The layers of an experiment's file and of the options that name a whole section.
 
-    `assignments` are those of `above`: whether they name a load decides about that of the file.
+    `assignments` are the values of `--set`: if they name a load, it replaces the file's.
     """
     if trace is not None and workload is not None:
         from click import UsageError
@@ -65,7 +65,7 @@ def _refuse_preset(experiment: Path) -> None:
 
 
 def default_load(stack: Sequence[layers.Layer]) -> str:
-    """A line for below a table where nobody has named a load, so that the default ran; else none.
+    """Note below a table when no load was named and the default ran; else none.
 
     >>> default_load(layers.from_options(["workload.read_share=1"]))
     ''

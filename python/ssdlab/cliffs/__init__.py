@@ -1,8 +1,8 @@
-"""When a long copy slows down: the SLC cache of a drive, and what is behind it.
+"""When a long copy slows down: the SLC cache of a drive, and the rate behind it.
 
-The drive is filled to a share, and then written in sequence where it holds nothing. Of a drive that
-is simulated in part (`device.scale`) the part is written, and sizes and times are those of the
-whole: it has as many parts as it takes times as long.
+The drive is filled to a share, and then written in sequence where it holds nothing. With
+`device.scale` a part is written, and sizes and times are reported for the whole drive: it has as
+many parts as it takes times as long.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def cliff(
 ) -> Cliff:
     """Copy `copy_bytes` to a drive that is full to a share, `fill`: when does it slow down?
 
-    `device` is a preset, a file or keys; without `copy_bytes` what is free is filled. After the
+    `device` is a preset, a file or keys; without `copy_bytes` the free space is filled. After the
     copy the drive may rest for `pause_seconds`: `recovered_bytes` is what that gives back of its
     SLC cache. `set` changes single keys. Raises `InputError` for wrong input.
 
@@ -170,7 +170,7 @@ def cliff(
 
 
 def _coarse(keys: Mapping[str, Any], phases: list[Phase]) -> str | None:
-    """Why forced folds of a part of a drive are not those of the whole one within 2 %, if so.
+    """Warning about forced folds of a scaled drive that deviate by more than 2 %.
 
     A word line of native cells takes the data of as many word lines of one bit as a cell has bits:
     a block that has no multiple of them leaves one filled in part at each fold. And at each fold of
@@ -202,7 +202,7 @@ def _coarse(keys: Mapping[str, Any], phases: list[Phase]) -> str | None:
 
 
 def _word_line_share(keys: Mapping[str, Any], lines: int) -> float:
-    """The time of a native word line, as a share of a fold's and of what it makes room for."""
+    """Time of a native word line, relative to a fold and to its gain."""
     bits, rate = int(keys["cell"]["bits"]), keys["slc_cache"]["fold_rate"]
     dies = math.prod(
         int(keys[it]) for it in ("channels", "packages_per_channel", "dies_per_package")

@@ -35,10 +35,10 @@ MAX_REPEATS = 1000
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of both sides: the means over the repetitions.
+    """A figure of both sides: the means over the repetitions.
 
     `*_margin` is half of the interval of confidence around the mean beside it, None for single
-    runs. `difference` is B less A, and its margin that of the mean difference of pairs.
+    runs. `difference` is B less A, and its margin that of the mean paired difference.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def significant(self) -> bool | None:
-        """Whether the interval of the difference leaves out zero; None for single runs."""
+        """True if the interval of the difference excludes zero; None for single runs."""
         if self.difference_margin is None:
             return None
         return abs(self.difference) > self.difference_margin
@@ -192,8 +192,7 @@ def compare(
 
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
     `workers`, `executor` and `progress` are as for `ssdlab.sweep`. Raises `InputError` for wrong
-    input, and for results of another schema. A side that names no load is run under that of the
-    other.
+    input, and for results of another schema. A side without a load runs under the other's.
     """
     if measured.is_fio(a) or measured.is_fio(b):
         return _with_measured(a, b, repeat, allow_code)

@@ -23,7 +23,7 @@ from ssdlab.running import Experiment, figures
 from ssdlab.sweeps import space
 from ssdlab.sweeps.backends import Lost
 
-#: Options that name what is below single keys, as `stack.below` takes them.
+#: Options for whole sections, as taken by `stack.below`.
 BELOW = ("device", "trace", "workload", "columns", "assignments")
 
 
@@ -169,7 +169,7 @@ def compare(
 
 
 def _is_whole(named: str) -> bool:
-    """True if a side says a device and its workload by itself, or by the options beside it."""
+    """True if a side has a device and a workload, by itself or by options."""
     is_file = os.path.exists(named) or sources.is_experiment(named)
     return is_file or _core.preset_layer("device", named) is not None
 
@@ -225,7 +225,7 @@ def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:
     """Draws where the latencies of both lie, and where they come from."""
     both = [(Path(name).stem, it) for name, it in zip(named, found.results, strict=True)]
     latency = figures.latency(both)
-    # Where kinds of request differ much, the curve of all of them says nothing more.
+    # Where kinds of request differ much, the curve of all requests adds nothing.
     curves = [it for it in latency.series if it.name.split(",")[0] not in ("all", "trim")]
     rows = [[replace(latency, series=curves)], [figures.breakdown(both)]]
     sheet = matplotlib.sheet(rows, "--plot", titled=False, size=(8, 6.5), heights=(3, 2))

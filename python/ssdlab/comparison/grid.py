@@ -27,7 +27,7 @@ from ssdlab.sweeps.run import probed_goals
 from ssdlab.sweeps.space import Axis, text_of
 from ssdlab.sweeps.table import Goals, Objective
 
-#: Default figures of a comparison, as far as they are there.
+#: Default figures of a comparison, where available.
 FIGURES = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 REPEATS = 5
 BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
@@ -149,7 +149,7 @@ def _verdict(difference: float | None, half: float | None, maximize: bool) -> st
     return BETTER if (difference > 0) == maximize else WORSE
 
 
-#: The side that is the experiment of the options beside it.
+#: The side that takes the experiment from the options.
 AS_IS = "as-is"
 
 
@@ -167,8 +167,8 @@ def sides(
 ) -> list[tuple[list[Layer], list[Layer]]]:
     """The layers of both sides, those below and those beside what varies.
 
-    `below` and `shared` are of both. Where A is an experiment or `as-is`, B may be what is changed
-    of it: keys, or another drive, which lie above all that A has.
+    `below` and `shared` are of both. If A is an experiment or `as-is`, B may be a change of it:
+    keys, or another drive, which lie above all that A has.
     """
     (own_a, peers_a), (own_b, peers_b) = side("A", a), side("B", b)
     is_change = not own_b or _core.preset_layer("device", b) is not None
@@ -186,7 +186,7 @@ def _is_experiment(said: str) -> bool:
 
 
 def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
-    """The layers of a side, below and beside those that both share.
+    """Layers of a side, below and above the shared ones.
 
     A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`),
     `KEY=VALUE` or several with commas, an experiment (.toml), results of one, or `as-is`. Raises

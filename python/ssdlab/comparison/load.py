@@ -1,4 +1,4 @@
-"""The load of a comparison: a side that names none is run under that of the other."""
+"""The load of a comparison: a side without a load runs under the other's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of_experiment(experiment: Experiment) -> list[Layer] | None:
 
 
 def shared(one: Experiment, other: Experiment) -> tuple[Experiment, Experiment]:
-    """Both experiments, of which one that names no load has that of the other."""
+    """Both experiments, with a shared load if only one names it."""
     loads = of_experiment(one), of_experiment(other)
     if loads[0] is None and loads[1] is not None:
         return under(one, loads[1]), other
@@ -53,7 +53,7 @@ def of_both(
 
 
 def under(experiment: Experiment, load: list[Layer]) -> Experiment:
-    """The experiment under a load, of which it may change keys."""
+    """The experiment under a load that may override its keys."""
     return Experiment._from_layers([*load, *experiment.layers])
 
 

@@ -17,7 +17,7 @@ from ssdlab._core import InputError
 
 NS_PER_US = 1e3
 DIRECTIONS = ("read", "write", "trim")
-#: Options of a job that say what is asked; the others name places, or how fio measures.
+#: Job options that define the load; the others name places, or how fio measures.
 _ASKED = (
     "rw readwrite bs blocksize bsrange blocksize_range bssplit ba blockalign rwmixread rwmixwrite "
     "iodepth ioengine numjobs size offset offset_increment io_size io_limit number_ios loops "
@@ -52,7 +52,7 @@ class Measured:
 
 
 def is_fio(side: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether a side is a file that fio wrote as JSON."""
+    """True for a JSON file of fio."""
     if not isinstance(side, str | os.PathLike) or not os.path.isfile(side):
         return False
     if Path(side).suffix not in (".json", ".fio-json", ".out"):
@@ -65,7 +65,7 @@ def is_fio(side: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def load(path: str | os.PathLike[str]) -> Measured:
-    """What fio measured. Raises `InputError` where the file is not fio's JSON."""
+    """Read measurements of fio. Raises `InputError` where the file is not fio's JSON."""
     try:
         text = reading.text(Path(path))
         found = reading.parsed(os.fspath(path), text[text.index("{") :])
@@ -100,7 +100,7 @@ def _job(job: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _groups(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Jobs that ran together, by the name of the first of them."""
+    """Concurrent jobs, by the name of the first."""
     by_id: dict[Any, list[Mapping[str, Any]]] = {}
     for job in jobs:
         by_id.setdefault(job.get("groupid", 0), []).append(job)

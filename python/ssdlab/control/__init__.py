@@ -22,8 +22,8 @@ LOOK_SECONDS = 0.2
 def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> dict[str, Any]:
     """Say one line at the control socket `path` of a live device; the answer.
 
-    What needs a drive at rest (`save`, `age`) is asked again for `patience` seconds. An answer with
-    the key "error" says why nothing was done. Raises `InputError` if no server listens.
+    Orders that need an idle drive (`save`, `age`) are retried for `patience` seconds. An answer
+    with the key "error" says why nothing was done. Raises `InputError` if no server listens.
     """
     return patiently(lambda line: _ask(os.fspath(path), line), line, patience)
 

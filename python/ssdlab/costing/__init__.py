@@ -38,10 +38,10 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Bill:
-    """What a design costs: dollars over the years, and the figures by which designs compare.
+    """Cost of a design: dollars over the years, and the figures by which designs compare.
 
-    It has as many fields as there are lines of the bill, so that each can be told by name.
-    `lacks` says why it does not deliver what is needed, if it does not; `notes` what is left out.
+    It has as many fields as there are lines of the bill, so that each can be told by name. `lacks`
+    says why it misses the needs, if it does; `notes` has omissions.
     """
 
     design: Design
@@ -54,7 +54,7 @@ class Bill:
     price: float
     #: Years that a drive lasts under its share of the load, and how often each is bought.
     lifetime_years: float | None
-    #: Where that is not known, what arithmetic says that it lasts at least.
+    #: Lower bound of an unknown lifetime.
     least_years: float | None
     times_bought: int
     written_tb_per_day: float
@@ -122,7 +122,7 @@ class Bill:
 
 
 def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bill:
-    """What it costs to meet `need` with drives of a design.
+    """Cost of meeting `need` with drives of a design.
 
     With `dollars_per_gib`, the price of memory, also how long a page may rest in memory before it
     is cheaper on the drive. Raises `InputError` for a price that is missing, by its name.
@@ -230,7 +230,7 @@ def _refuse_missing(design: Design, need: Need) -> None:
 
 
 def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: float) -> float:
-    """GB that all drives are written in a day: what is needed, or else what the load writes."""
+    """GB that all drives are written in a day: as required, or as written by the load."""
     if (daily := need.amounts.get("dwpd")) is not None:
         return daily * need.amounts.get("gb", drives * design.gigabytes)
     return design.written_gb_per_request * requests_per_s * SECONDS_PER_DAY
@@ -266,7 +266,7 @@ def refuse_unknown(bills: Sequence[Bill]) -> None:
 
 
 def cheapest(bills: Sequence[Bill], latency: str) -> Bill | None:
-    """The bill of least dollars that meets the needs; of equal ones that of the least latency."""
+    """The cheapest bill that meets the needs; among equal ones that with the least latency."""
     fit = [it for it in bills if not it.lacks]
     return min(
         fit,
@@ -276,6 +276,6 @@ def cheapest(bills: Sequence[Bill], latency: str) -> Bill | None:
 
 
 def front(bills: Sequence[Bill], latency: str) -> list[bool]:
-    """Which bills no other beats in both dollars and a latency."""
+    """Bills on the Pareto front of dollars and a latency."""
     rows = [{"dollars": it.dollars, "latency": it.design.latencies_us.get(latency)} for it in bills]
     return Goals([Objective("dollars", False), Objective("latency", False)]).pareto(rows)

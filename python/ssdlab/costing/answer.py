@@ -16,7 +16,7 @@ from ssdlab.costing.prices import KEYS, Prices, from_options
 from ssdlab.results import FILE, Results
 from ssdlab.sweeps.result import Sweep
 
-#: Names of the .jsonl file of a sweep and of the tables beside it.
+#: Extensions of sweep files and tables.
 OF_SWEEPS = (".jsonl", ".parquet", ".csv")
 Source = Results | Sweep | str | os.PathLike[str]
 
@@ -67,10 +67,10 @@ def cost(
     `results` are `Results`, a `Sweep` or their files, one or several; each point of a sweep is a
     design. `need` is a text such as "iops=18000,p99=20ms" or a mapping of such names; without it
     one device is bought. `prices` are the keys of `[cost]` in an experiment, such as
-    `device_dollars` and `years`, and come before those of the results. `against` is the latency of
-    the Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each
-    bill has the break-even interval of the five-minute rule.
-    Raises `InputError` for wrong input and for a price that is missing.
+    `device_dollars` and `years`, and override those of the results. `against` is the latency of the
+    Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each bill
+    has the break-even interval of the five-minute rule. Raises `InputError` for wrong input and for
+    a price that is missing.
 
     >>> costs = ssdlab.cost("out", "iops=50000", device_dollars=600)  # doctest: +SKIP
     >>> costs.cheapest.dollars  # doctest: +SKIP

@@ -40,7 +40,7 @@ class Design:
 
     @property
     def busy_watts(self) -> float | None:
-        """What it takes under the load of its run."""
+        """Power under the load of its run."""
         if self.prices.watts is not None:
             return self.prices.watts
         if self.constant_watts is None:
@@ -48,7 +48,7 @@ class Design:
         return self.constant_watts + self.joules_per_request * self.iops
 
     def watts(self, requests_per_s: float) -> float | None:
-        """Its power under its share of the load."""
+        """Power under its share of the load."""
         if self.prices.watts is not None or self.constant_watts is None:
             return self.prices.watts
         return self.constant_watts + self.joules_per_request * min(requests_per_s, self.iops)
@@ -99,7 +99,7 @@ def _scale(device: Mapping[str, Any]) -> int:
 
 
 def _energy(results: Mapping[str, Any]) -> tuple[float | None, float]:
-    """Watts that are taken at any time, if that is known, and joules of a request beside them."""
+    """Constant power in watts, if known, and energy per request in joules."""
     energy = results.get("energy")
     if not energy or not energy["mean_watts"]:
         return None, 0.0

@@ -156,7 +156,7 @@ def interval(seconds: float) -> str:
 
 
 def _verdict(bills: Sequence[Bill], against: str) -> RenderableType:
-    """The cheapest that delivers what is needed, or why none does."""
+    """The cheapest suitable design, or the reason why there is none."""
     it = cheapest(bills, against)
     if it is not None and len(bills) > 1:
         many = f"{count(it.drives)} drive{'s' if it.drives > 1 else ''}"

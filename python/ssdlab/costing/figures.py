@@ -14,7 +14,7 @@ MOST_BARS = 20
 
 
 def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Figure]:
-    """Figures with something to see in them."""
+    """Figures with content."""
     drawn = [paid(bills)]
     if len(bills) > 1:
         drawn.append(pareto(bills, best, against))

@@ -35,7 +35,7 @@ class Need:
 
 
 def parse(texts: tuple[str, ...]) -> Need:
-    """The needs in texts such as "iops=18000,p99=20ms". Raises `InputError` for what is none."""
+    """The needs in texts such as "iops=18000,p99=20ms". Raises `InputError` for unknown needs."""
     amounts: dict[str, float] = {}
     latencies: dict[str, float] = {}
     for part in (part for text in texts for part in text.split(",")):

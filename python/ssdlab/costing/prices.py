@@ -29,7 +29,9 @@ class Prices:
         return cls(**(experiment.get("cost") or {}))
 
     def below(self, others: Prices) -> Prices:
-        """These with what `others` say instead. A device has one price, that of `others` if any."""
+        """These prices, overridden by `others`. A price per device in `others` replaces either kind
+        of price.
+        """
         given = others.given()
         kept = self.given()
         if any(key in given for key in DEVICE):
@@ -54,7 +56,7 @@ class Prices:
 DEVICE = ("device_dollars", "capacity_dollars_per_gb")
 #: Every key, in order.
 KEYS = [field.name for field in dataclasses.fields(Prices)]
-#: The description of each, as in the help of the command.
+#: Descriptions for the command's help.
 MEANING = {
     "device_dollars": "Price of a device.",
     "capacity_dollars_per_gb": "Price of a device per exported GB.",

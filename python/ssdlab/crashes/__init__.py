@@ -5,8 +5,8 @@ Of each image the file system is mounted, the application recovers, and a checke
 finds with what must be there. An image is mounted, never the running device, in a namespace of its
 own, so that no mount is left. The parts:
 
-- `recording` reads what the live device has recorded, `content` makes of it what the drive may
-  hold, `plan` chooses the instants;
+- `recording` reads the record of the live device, `content` derives the drive's possible content,
+  `plan` chooses the instants;
 - `namespace` starts the processes that mount: `stage` runs the application, `worker` judges;
 - `run` puts them together, `apps` has applications that are ready, `controls` the runs whose
   outcome is known.

@@ -2,8 +2,8 @@
 
 A flush covers what was answered before it was asked. On a drive whose buffer is volatile, a write
 is sure once a flush that covers it was answered, or at its own answer with forced unit access; on
-other drives at its answer. A trim is sure after a flush, on every drive. What was asked and is not
-sure is open: it may be there, or not, or some atoms of it.
+other drives at its answer. A trim is sure after a flush, on every drive. Submitted, unsure data are
+open: they may be present, absent, or present in some atoms.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Content:
             self.position += 1
 
     def _of_sectors(self, piece: Piece) -> Piece:
-        """The piece with the rest of its sectors, as it was when the piece was asked."""
+        """The piece extended to whole sectors, with their content at submission."""
         end = piece.offset + piece.length
         first, last = piece.offset // SECTOR * SECTOR, -(-end // SECTOR) * SECTOR
         if (first, last) == (piece.offset, end):
@@ -218,7 +218,7 @@ def _block_hash(block: int, content: bytes | bytearray) -> int:
 
 
 def kinds_of_choice(open: list[Piece], atom: int) -> list[str]:
-    """The kinds of part of what is open that can be drawn."""
+    """Kinds of selections of open data."""
     kinds = ["only", "without", "random"] if len(open) > 1 else []
     if any(len(_atoms(piece, atom)) > 1 for piece in open):
         kinds.append("torn")
@@ -226,7 +226,7 @@ def kinds_of_choice(open: list[Piece], atom: int) -> list[str]:
 
 
 def choices(open: list[Piece], atom: int, draws: int, seed: int, event: int) -> list[str]:
-    """Names of parts of what is open at an instant: none, all, and some that are drawn."""
+    """Names of selections of open data at an instant: none, all, and some that are drawn."""
     if not open:
         return ["none"]
     kinds = kinds_of_choice(open, atom)
@@ -239,7 +239,7 @@ def choices(open: list[Piece], atom: int, draws: int, seed: int, event: int) -> 
 
 
 def chosen(open: list[Piece], atom: int, choice: str, seed: int, event: int) -> list[Piece]:
-    """The part of what is open that a name stands for."""
+    """The open data selected by a name."""
     kind, _, _ = choice.partition("-")
     generator = random.Random(f"{seed}:{event}:{choice}")
     if kind == "none":

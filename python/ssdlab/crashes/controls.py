@@ -15,7 +15,7 @@ from ssdlab.crashes.run import DEFAULT_DEVICE, Findings, Progress, Search, lacki
 
 
 class Control(NamedTuple):
-    """A run, and what it must find."""
+    """A run with its expected outcome."""
 
     name: str
     app: str
@@ -80,7 +80,7 @@ class Outcome:
         return found <= allowed and (self.control.must is None or self.control.must in found)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The outcome for JSON."""
         return {
             "control": self.control.name,
             "app": self.control.app,

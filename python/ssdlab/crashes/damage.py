@@ -1,4 +1,4 @@
-"""What an application makes of data that its drive has lost: `ssdlab crash --unreadable`.
+"""Reaction of an application to data lost by its drive: `ssdlab crash --unreadable`.
 
 The application runs once, and what the drive holds at the end is put on several drives whose data
 age. Each is aged on the live device until a share of its pages cannot be read. Then the file system
@@ -56,7 +56,7 @@ MOST_REASON = 200
 
 @dataclass(frozen=True)
 class Drive:
-    """A drive whose data have aged, and what the application did with them."""
+    """A drive with aged data, and the application's reaction."""
 
     seed: int
     lost_share: float
@@ -69,7 +69,7 @@ class Drive:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` has it."""
+        """The form of `--json`."""
         return dict(self.__dict__)
 
 
@@ -94,7 +94,7 @@ class Damage:
         return bool(self.counts["silent"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The findings for JSON."""
         return {
             "version": _core.version,
             "device": self.recorded.device,
@@ -174,7 +174,7 @@ def _drive(case: Case, image: Path, share: float, seed: int, work: Path) -> Driv
 
 
 def _age(live: Any, share: float) -> tuple[float, float]:
-    """Let time pass until so many pages are lost: the share, and the days that it took."""
+    """Ages the drive until a share of its pages is lost: the share, and the days that it took."""
     days, more = 0.0, SHORTEST_DAYS
     while share > 0:
         said = live.say(f"age {more:.0f}d at {CELSIUS}")

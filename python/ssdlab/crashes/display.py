@@ -100,7 +100,7 @@ def _failures(found: Findings) -> RenderableType:
 
 
 def outcome_line(outcome: Outcome) -> str:
-    """The result of a control run, as soon as it is known."""
+    """Result of a control run, printed when known."""
     if outcome.findings is None:
         return f"{outcome.control.name}: skipped: {outcome.skipped}"
     counts = ", ".join(f"{count:,} {it}" for it, count in outcome.findings.counts.items())

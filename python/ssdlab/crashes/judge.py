@@ -108,5 +108,5 @@ def _attend(
 
 
 def failures(verdicts: list[Verdict]) -> list[Verdict]:
-    """Verdicts that are not as they should be."""
+    """Failed verdicts."""
     return [it for it in verdicts if it.verdict != OK]

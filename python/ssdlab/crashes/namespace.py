@@ -21,10 +21,10 @@ from typing import Any
 from ssdlab._core import InputError
 
 UNSHARE = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc", "--")
-#: Where Debian has the programs of a PostgreSQL server.
+#: Debian's folder of PostgreSQL's server programs.
 POSTGRES = "/usr/lib/postgresql/*/bin"
 SYSTEM = f"{os.defpath}:/usr/sbin:/sbin"
-#: Where each program comes from, in Debian's names.
+#: Debian packages of the programs.
 PACKAGES = {
     "nbdfuse": "libnbd-bin",
     "fusermount3": "fuse3",
@@ -44,7 +44,7 @@ MOUNTING = ("unshare", "mount", "losetup", "nbdfuse", "fusermount3")
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of what is started, in which the programs of the system are found."""
+    """Environment of child processes, with a path to system programs."""
     path = [os.environ.get("PATH", ""), SYSTEM, *sorted(glob(POSTGRES), reverse=True)]
     return os.environ | {"PATH": ":".join(path)} | variables
 

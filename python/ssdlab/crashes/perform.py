@@ -41,7 +41,7 @@ def crash(
 ) -> Findings:
     """Cut the power of a drive at many instants of one run, and check what an application recovers.
 
-    One of these says what is tested:
+    Exactly one of these selects the test:
 
     - `app`: a built-in application, such as "sqlite:journal=delete,synchronous=off";
     - `command`: a shell command, which prints a line for each durable item, with `check`, the
@@ -57,7 +57,7 @@ def crash(
     - `points`: the number of power cuts; `draws`: torn images of each; `seed`: for their choice;
     - `workers`: worker processes, one per core by default; `timeout_seconds`: limit of a check;
     - `keep`: a new directory for the recording and the failed images;
-    - `progress`: called with what is being done, how many are done, and of how many.
+    - `progress`: called with the phase, the steps done, and their total.
 
     Raises `InputError` for wrong input, where root or a program is missing, and on systems other
     than Linux; `RuntimeError` if the application or its checker cannot be run.

@@ -21,7 +21,7 @@ class Image(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, by which it can be judged again."""
+        """Name by which it can be judged again."""
         return f"{self.event}:{self.choice}"
 
 
@@ -74,9 +74,7 @@ def plan(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """The images at these instants; of those that are alike, and of which the application had
-    printed as much, only the first.
-    """
+    """The images at these instants; among equal images with equal printed lines, only the first."""
     images: list[Image] = []
     seen: set[tuple[int, int]] = set()
     made = most_open = 0

@@ -1,4 +1,4 @@
-"""One run of an application on the live device, recorded."""
+"""A recorded run of an application on the live device."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Recorded:
 
     @property
     def recording(self) -> Recording:
-        """All events."""
+        """All recorded events."""
         return Recording(self.directory / RECORDING)
 
     def keep(self, directory: Path) -> None:
@@ -167,7 +167,7 @@ def _size(text: str) -> int:
 
 
 def serve_again(case: Case, work: Path, served: Path) -> LiveDevice:
-    """Serve what is in the file `served`; nothing is recorded."""
+    """Serve the content of the file `served`; nothing is recorded."""
     return _serve(case, work, served, served.stat().st_size, None)
 
 

@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Search:
-    """Where to look for images that fail."""
+    """Choice of images to test."""
 
     points: int = 1000
     draws: int = 4
@@ -62,7 +62,7 @@ class Findings:
 
     @property
     def failed(self) -> list[Verdict]:
-        """The images that are not as they should be."""
+        """Images with a failed verdict."""
         return failures(self.verdicts)
 
     def again(self, verdict: Verdict) -> str | None:
@@ -75,7 +75,7 @@ class Findings:
         return shlex.join([*words, "--image", verdict.image.name])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The findings for JSON."""
         it = self.recorded
         return {
             "version": _core.version,
@@ -117,7 +117,7 @@ def demand(place: str, app: str | None) -> None:
 
 
 def lacking(place: str, app: str | None) -> str | None:
-    """What is not there of what is needed; None if all is."""
+    """Missing requirement; None if all is."""
     programs: list[str] = [] if place == NBD else [*namespace.MOUNTING]
     if place == EXT4:
         programs.append("mkfs.ext4")
@@ -220,7 +220,7 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
 
 
 def warnings(findings: Findings) -> list[str]:
-    """Reasons why the findings may mean less than they seem to."""
+    """Reasons for doubt about the findings."""
     found = []
     asked = findings.asked
     if not asked["flushes"] and not asked["forced"]:
@@ -239,7 +239,7 @@ def _step(progress: Progress, what: str) -> Callable[[int, int], None]:
 
 
 def _keep_images(findings: Findings, keep: Path) -> None:
-    """Write images that failed, as they were before anything was mounted."""
+    """Write failed images in their state before mounting."""
     recorded, seed = findings.recorded, findings.search.seed
     content = Content(recorded.recording, recorded.directory / INITIAL, recorded.promise)
     for verdict in sorted(worth_keeping(findings.failed), key=lambda it: it.image.event):
@@ -252,13 +252,13 @@ def _keep_images(findings: Findings, keep: Path) -> None:
 
 
 def worth_keeping(failed: list[Verdict]) -> list[Verdict]:
-    """The first failures, those that are broken before those that lost something."""
+    """The first failures, broken ones before losses."""
     return sorted(failed, key=lambda it: it.verdict != BROKEN)[:MOST_KEPT]
 
 
 @contextmanager
 def progress_on(file: Any, quiet: bool) -> Iterator[Progress]:
-    """A bar on a terminal, which says what is being done."""
+    """A progress bar on a terminal, with the current phase."""
     from ssdlab import terminal
 
     bars: list[Any] = []

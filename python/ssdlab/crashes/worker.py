@@ -59,7 +59,7 @@ class Judge:
             namespace.call("umount", str(self.place))
 
     def _check(self, verbose: bool) -> tuple[str, str]:
-        """Ask the checker, in a process of its own, and leave none that it started."""
+        """Run the checker in a separate process, and end all processes it started."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -67,7 +67,8 @@ class Judge:
             self._in_child(writer)
         os.close(writer)
         said, late = self._listen(child, reader)
-        # Its group; and, in a process namespace of our own, whatever else it has started.
+        # Ends its process group; and, in a process namespace of our own, whatever else it has
+        # started.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)

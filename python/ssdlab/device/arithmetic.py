@@ -1,8 +1,7 @@
 """Closed forms of a drive: what its parts make possible, and which parts a rate asks for.
 
 Sizes are bytes, times seconds, rates a second. A *group* is what a die programs at once: a word
-line of all its planes. What a page holds besides its data is left out but where a transfer is
-timed.
+line of all its planes. Spare bytes of a page count only in transfers.
 """
 
 from __future__ import annotations

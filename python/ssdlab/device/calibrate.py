@@ -99,7 +99,7 @@ def calibrate(given: Given, drive: Drive, progress: Progress | None = None) -> F
     fresh = [cell for cell in wanted if cell.measure not in STEADY]
     steady = [cell for cell in wanted if cell.measure in STEADY]
     if "write_amplification" not in given and "rand_write" in given:
-        # Of the same run.
+        # A prediction from the same run.
         steady.append(prediction("steady_amplification", dict(steady[0].parameters)))
     steps = _Steps(ROUNDS * len(fresh) + STEADY_ROUNDS * len(steady) + 2, progress)
     outcomes = _rounds(given, drive, fresh, ROUNDS, steps)
@@ -195,7 +195,7 @@ def _read_latency(given: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _fewer_cores(drive: Drive) -> None:
-    """One core less at the same rates: each has less time for a request."""
+    """Removes a core at equal rates: each has less time for a request."""
     share = (drive.cores - 1) / drive.cores
     drive.cores -= 1
     drive.firmware_write *= share
@@ -227,7 +227,7 @@ def _write_firmware(_: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _spare(drive: Drive, factor: float) -> None:
-    """Changes the spare space so that write amplification is `factor` times what it was."""
+    """Scales the write amplification by `factor` through the spare space."""
     now = arithmetic.amplification(drive.capacity / drive.physical)
     wanted = max(1.001, now * factor)
     physical = drive.capacity / arithmetic.utilisation(wanted)
@@ -259,7 +259,7 @@ CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
 def _predict(
     given: Given, drive: Drive, settled: Sequence[Outcome], steps: _Steps
 ) -> tuple[list[Outcome], list[str]]:
-    """The steady write rate where it is not given, its amplification, and reads at half of it."""
+    """Predicts the steady write rate if it is missing, its amplification, and reads at half of it."""
     found = [it for it in settled if it.cell.measure == "steady_amplification"]
     rates = [it.simulated for it in settled if it.cell.measure == "rand_write_iops"]
     if not rates:

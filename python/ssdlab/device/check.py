@@ -36,7 +36,7 @@ class Outcome:
         return self.cell.verdict(self.simulated)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ssdlab device check --json` has it: seconds, bytes or requests a second."""
+        """The form of `ssdlab device check --json`: seconds, bytes or requests a second."""
         cell = self.cell
         tolerance = 100 * cell.tolerance
         return {

@@ -147,7 +147,7 @@ def from_datasheet(
 def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) -> None:
     """Show data sheets side by side; nothing is simulated.
 
-    What a sheet does not say begins with ~: it is assumed, or follows by arithmetic from the rest.
+    Assumed and derived values begin with ~: it is assumed, or follows by arithmetic from the rest.
     A sheet that contradicts itself is refused.
     """
     if not files:

@@ -11,10 +11,10 @@ from ssdlab.device.given import Given
 from ssdlab.device.nand import fastest_read
 from ssdlab.device.units import BANDWIDTH, IOPS, SIZE, text
 
-#: By how much endurance stated twice may differ; what rounding and a binary unit explain.
+#: Permitted difference of an endurance stated twice; what rounding and a binary unit explain.
 SAME_ENDURANCE = 0.10
-#: By how much the flash of a drive may differ from its round number: blocks kept in reserve and
-#: those beyond the round number, as of the Micron 7450 (1076 GiB for 1 TiB).
+#: Permitted difference of a drive's flash from its round number: blocks kept in reserve and those
+#: beyond the round number, as of the Micron 7450 (1076 GiB for 1 TiB).
 NOMINAL = (0.90, 1.06)
 #: Factor that rounding of a rate to two digits explains.
 ROUNDING = 1.02

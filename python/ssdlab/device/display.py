@@ -87,7 +87,7 @@ def outcomes(
 
 
 def beside(names: Sequence[str], lines: Sequence[Line], file: IO[str]) -> str:
-    """Data sheets side by side, a column for each, as text for `file`."""
+    """Data sheets side by side, as text for `file`."""
     console, _ = console_for(file)
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     table.add_column("")
@@ -101,7 +101,7 @@ def beside(names: Sequence[str], lines: Sequence[Line], file: IO[str]) -> str:
 
 
 def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
-    """A sheet simulated, what it does not say, and what was assumed, as text for `file`."""
+    """A simulated sheet, with missing figures and assumptions, as text for `file`."""
     console, _ = console_for(file)
     predictions = Table.grid(padding=(0, 2))
     for it in found.predictions:
@@ -120,7 +120,7 @@ def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
 
 
 def _missed(found: Sequence[Outcome]) -> list[str]:
-    """That some lines of the sheet are missed."""
+    """A note about missed lines of the sheet."""
     missed = [it.cell.name for it in found if it.verdict == "fail"]
     said = f"Missed by more than the tolerance: {'; '.join(missed)}. The device is not this drive."
     return [said] if missed else []

@@ -38,12 +38,12 @@ class Drive:
     cycles: int
     origins: dict[str, tuple[str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
-    #: Keys that a measurement has chosen, over those that are assumed.
+    #: Keys chosen by a measurement, overriding assumptions.
     chosen: dict[str, str] = field(default_factory=dict)
 
     @property
     def physical(self) -> float:
-        """All data pages."""
+        """Number of data pages."""
         flash = self.flash
         return self.blocks * self.word_lines * flash.dies * flash.group
 

@@ -53,7 +53,7 @@ def _count(most: int) -> Reader:
 _PCIE = re.compile(
     r"(?:pcie|pci express|gen)[ -]*(?:gen)?[ -]*([1-6])(?:\.[0-9])?(?:[ ,]*x ?([0-9]+))?"
 )
-#: Lanes of a drive whose sheet does not say: those of U.2, M.2 and E3.S.
+#: Lanes of a drive whose sheet does not say: as in U.2, M.2 and E3.S.
 LANES = 4
 #: Other links as sellers write them, the newest where a sheet has no number.
 _SERIAL = (
@@ -96,7 +96,7 @@ def _link(where: str, value: Any) -> str:
 
 
 def _with(suffix: str, unit: Unit) -> Reader:
-    """Reads a quantity behind which sellers write what it is: "1 DWPD", "5 years", "1752 TBW"."""
+    """Reads a quantity with a seller's suffix: "1 DWPD", "5 years", "1752 TBW"."""
     end = re.compile(rf"\s*-?{suffix}\s*$", re.IGNORECASE)
 
     def read(where: str, value: Any) -> float:
@@ -168,12 +168,12 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-#: The latency of a read at QD1 that is assumed, by the bits of a cell, and that of a write: those
-#: of the measured presets, rounded. Behind SATA both take longer.
+#: Assumed latency of a read at QD1 by bits per cell, and of a write: rounded values of the measured
+#: presets. Behind SATA both take longer.
 READ_LATENCIES = {1: 20e-6, 2: 50e-6, 3: 80e-6, 4: 110e-6}
 WRITE_LATENCY = 15e-6
 SATA_LATENCY = 40e-6
-#: A latency rests on an assumed one that is more than this share of it.
+#: A latency depends on an assumed one that exceeds this share of it.
 GOOD_PART = 0.1
 
 
@@ -258,7 +258,7 @@ def parse(source: str, text: str) -> Given:
 
 
 def template() -> str:
-    """A sheet with every key; those that may be left out are comments."""
+    """A sheet with every key; optional keys are comments."""
     lines = [
         "# A data sheet for `ssdlab device from-datasheet THIS.toml --out my.toml`.",
         "# Keys that begin with # are optional; missing values are assumed, and reported.",

@@ -1,4 +1,4 @@
-"""What can be measured of a drive, a row each: an experiment, and the figure read from its results.
+"""Measurements of a drive, one row each: an experiment, and the figure read from its results.
 
 The cells of data sheets are numbers of these rows. Latencies under load are as in *SSD-iq*
 (Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread asks each 100
@@ -65,7 +65,7 @@ class Measurement:
         return self.tolerance * (1.5 if figure.startswith("p9") else 1)
 
     def label(self, parameters: Parameters) -> str:
-        """The title with the parameters in it."""
+        """The title with its parameters."""
         shown = {key: _shown(key, value) for key, value in parameters.items()}
         return self.title.format(**shown)
 

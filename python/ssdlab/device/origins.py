@@ -1,4 +1,4 @@
-"""Where each number of a device file comes from, as the comments beside its keys say.
+"""Origin of each number in a device file, from comments beside the keys.
 
     program = "2.1ms"   # fitted: to 1500 MB/s of sequential writes
     # published: Samsung, PM9A3 product brief
@@ -45,14 +45,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Device:
-    """A device file, and the presets from which it begins."""
+    """A device file with its presets."""
 
     name: str
     summary: str
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ssdlab device show --json` prints it."""
+        """The form of `ssdlab device show --json`."""
         return {
             "device": self.name,
             "summary": self.summary,
@@ -61,7 +61,7 @@ class Device:
 
 
 def of(name: str) -> Device:
-    """The device that is a preset or a file. Raises `InputError` for what is neither."""
+    """The device that is a preset or a file. Raises `InputError` for anything else."""
     found = _core.preset_text("device", name)
     text = from_name("device", name, "device").text if found is None else found
     rows: dict[str, Row] = {}

@@ -1,8 +1,9 @@
-"""What a data sheet hides: plausible values of those keys, and how far they move each figure.
+"""Figures missing in a data sheet: plausible values of those keys, and how far they move each
+figure.
 
-Each key is changed alone, from what is assumed of it, and a few fio jobs are simulated. A figure is
-then a range; the key that moves it most decides it, and a job of fio settles it. With results of
-such jobs, the values that do not fit them are dropped, and the ranges shrink.
+Each key is changed alone from its assumed value, and a few fio jobs are simulated. A figure is then
+a range; the key that moves it most decides it, and a job of fio settles it. With results of such
+jobs, the values that do not fit them are dropped, and the ranges shrink.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ssdlab.layers import Layer
 SEED = 42
 #: Requests of a simulation: what a burst of cleaning adds must be a small part.
 REQUESTS = 20_000
-#: A value is kept if its mean miss is at most this much above that of the best.
+#: Permitted excess of a value's mean miss over the best.
 AS_GOOD = 0.03
 #: A range narrower than this, as a ratio, is a number.
 NARROW = 1.02
@@ -105,7 +106,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Ranges:
-    """All figures, and what was kept of the plausible values."""
+    """All figures, and the remaining plausible values."""
 
     rows: Sequence[Range]
     kept: Sequence[Choice]
@@ -188,7 +189,7 @@ def of_drive(
 
 
 def _matched(measured: Sequence[Job], block: int) -> dict[str, Job]:
-    """The measured jobs by the load that they are."""
+    """Measured jobs by their load."""
     found = {}
     for job in measured:
         depth = job.workload["outstanding"] * job.workload["threads"]

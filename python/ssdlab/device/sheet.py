@@ -1,4 +1,4 @@
-"""The data sheet of a preset: what is published of the drive, a cell for each number.
+"""The data sheet of a preset: published figures of the drive, a cell per number.
 
     device = "samsung-pm9a3"
     title = "Samsung PM9A3 960 GB"
@@ -79,7 +79,7 @@ class Cell:
         return simulated / self.value - 1
 
     def verdict(self, simulated: float) -> Verdict:
-        """Whether the figures agree; a guess, or a cell that has no tolerance, is not judged.
+        """Agreement of the figures; a guess, or a cell that has no tolerance, is not judged.
 
         They agree when neither exceeds the other by more than the tolerance: 1 is a factor of two
         up or down. A bound is kept by everything above it.

@@ -1,8 +1,8 @@
-"""From a data sheet to the drive that it describes, by closed forms; `calibrate` refines it.
+"""Derives a drive from a data sheet in closed form; `calibrate` refines it.
 
 Latencies give firmware and sensing, depth gives parallelism, bandwidth gives the time of a word
 line, capacity and raw capacity or the law of random writes give the spare space, and endurance the
-rated cycles. What no number determines is assumed, and said.
+rated cycles. The rest is assumed, with a note.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FAST, SLOW = 30e-6, 100e-6
 CHANNELS = 8
 #: Bus rates by standard: NV-DDR3 of ONFI 4.2 and 4.1, ONFI 5.0 and beyond.
 BUS_RATES = (1200e6, 1600e6, 2400e6, 3200e6, 3600e6)
-#: Rate of the flash over that of the link, so that the link is the limit.
+#: Ratio of flash rate to link rate at which the link is the limit.
 MARGIN = 1.15
 COMMAND = 200e-9
-#: Spare bytes of a page that cross the bus with it: 1/8, as of 16 KiB pages with 2 KiB.
+#: Share of a page's spare bytes in bus transfers: 1/8, as of 16 KiB pages with 2 KiB.
 SPARE_SHARE = 8
 #: Blocks of a plane at most: blocks are taken to be larger rather than more.
 MOST_BLOCKS = 1100
@@ -95,7 +95,7 @@ class _Solver:
                 self._assume(f"{key} with {depth} requests outstanding: {key}_depth is not stated")
 
     def _latencies(self) -> None:
-        """Says of latencies that are not in the sheet that they are assumed."""
+        """Notes assumed latencies."""
         for key in LATENCIES:
             if key not in self.given:
                 said = self.given.shown(key)
@@ -287,7 +287,7 @@ class _Solver:
         return independent
 
     def _physical(self, flash: Flash) -> float:
-        """All flash that holds data: by amplification, by the law of random writes, or as said."""
+        """Total data bytes of the flash: by amplification, by the law of random writes, or as said."""
         given, capacity = self.given, self.given["capacity"]
         raw = given.get("raw_capacity")
         nominal = raw if raw is not None else flash.dies * self._die(flash)

@@ -1,7 +1,7 @@
 """Files other than TOML that describe a run: of this program, of fio, DiskSpd and other simulators.
 
-Each becomes layers, as an experiment file does. What could not be converted is kept in them
-as comments, which `notes` finds again.
+Each becomes layers, as an experiment file does. Unsupported parts are kept as comments, which
+`notes` finds.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def load_of(path: str | os.PathLike[str]) -> list[Layer] | None:
 
 
 def of_trace(path: str | os.PathLike[str]) -> list[Layer]:
-    """What a file that describes drives says of whatever trace is replayed on them."""
+    """Notes of a device file for any replayed trace."""
     if not _has_parts(path):
         return []
     from ssdlab.foreign import disksim
@@ -110,7 +110,7 @@ READERS: dict[str, Callable[[Path], list[Layer]]] = {
 
 
 def reader(path: str | os.PathLike[str]) -> Callable[[Path], list[Layer]] | None:
-    """What reads the file `path`, or the directory of `ssdlab run --out`; None for TOML."""
+    """Reader of the file `path`, or of a directory of `ssdlab run --out`; None for TOML."""
     return READERS.get(os.path.splitext(path)[1], _results if os.path.isdir(path) else None)
 
 

@@ -2,7 +2,7 @@
 
 Read after the manual of DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, 2008) and the parameters
 of its SSD extension (Agrawal et al., 2008). Every parameter is mapped, or named as not modelled.
-What the model does otherwise than the original is in docs/original-simulator.md.
+Deliberate differences of the model are in docs/original-simulator.md.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ REDUNDANCY = {
 }  # fmt: skip
 
 
-#: Kinds of block that are drives here, and those that would be and are not modelled.
+#: Block types that are drives here, and unsupported ones.
 DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk"), ("disksim_simpledisk", "memsmodel_mems")
 #: Policies of a driver by their names among the schedulers of a disk.
 SCHEDULERS = {
     1: "fcfs", 2: "scan", 3: "c-look", 4: "sstf", 5: "scan", 6: "c-look", 7: "sstf",
 }  # fmt: skip
-#: Parts of a file: all of it, the drive alone, and the load alone.
+#: Parts of a file: all of it, the drive, or the load.
 PARTS = ("all", "drive", "load")
 
 
@@ -52,7 +52,7 @@ class _Experiment:
 
     def __init__(self, parameters: parv.Parameters) -> None:
         self.parameters, self.path = parameters, parameters.path
-        #: Parameters that change the results, and those that hardly do.
+        #: Parameters with and without a notable effect on results.
         self.effects: list[str] = []
         self.notes: list[str] = []
 
@@ -273,7 +273,7 @@ class _Experiment:
         return None
 
     def _bus(self) -> tuple[float, float]:
-        """Of the slowest bus, the ms a sector of a read and of a write."""
+        """Time per sector of the slowest bus, ms, for reads and writes."""
         given = [Given(block) for block in self._used("disksim_bus")]
         reads, writes = (
             max([it.number(f"{name} block transfer time") or 0.0 for it in given], default=0.0)

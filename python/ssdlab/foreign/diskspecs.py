@@ -42,7 +42,7 @@ OVERHEADS = {
 
 
 def keys(block: Block, bus_ms: float) -> tuple[dict[str, Any], list[str]]:
-    """The keys of a disk behind a bus of so many ms a sector, and what is not modelled of it."""
+    """Keys of a disk behind a bus of `bus_ms` per sector, and unsupported parameters."""
     given = Given(block)
     model = given.inner("Model")
     if model is None:
@@ -115,7 +115,7 @@ def _queue(given: Given) -> None:
 
 
 def _geometry(model: Given) -> tuple[dict[str, Any], list[str]]:
-    """Where sectors lie and how the heads move."""
+    """Layout of sectors, and head movement."""
     layout, mechanics = model.inner("Layout Model"), model.inner("Mechanical Model")
     for inner, kind in ((layout, "dm_layout_g1"), (mechanics, "dm_mech_g1")):
         if inner is None or inner.block.type != kind:

@@ -22,7 +22,7 @@ WHOLE = {
     "blks_per_pl": "blocks_per_plane", "pgs_per_blk": "pages_per_block",
 }  # fmt: skip
 TIMES = {"pg_rd_lat": "read", "pg_wr_lat": "program", "blk_er_lat": "erase"}
-#: What else QEMU is told of the drive, and of itself.
+#: Further options of QEMU about the drive and itself.
 OTHERS = {
     "devsz_mb", "femu_mode", "secsz", "secs_per_pg", "ch_xfer_lat", "gc_thres_pcent",
     "gc_thres_pcent_high", "namespaces", "queues", "multipoller_enabled", "bufsz_mb",

@@ -21,7 +21,7 @@ DRIVE, WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
 #: Names of the two, of MQSim and of forks.
 DRIVES, WORKLOADS = (DRIVE, "ExecParameterSet"), (WORKLOAD, "Workload_Definition")
 RESULTS = "MQSim_Results"
-#: How elements of a scenario begin that are flows.
+#: Beginnings of elements that are flows.
 FLOWS = ("IO_Flow_Parameter_Set", "SyntheticFlowParam", "TraceFlowParam")
 #: Parameters that forks call otherwise.
 ALIASES = {
@@ -46,12 +46,12 @@ READ = ("Page_Read_Latency_LSB", "Page_Read_Latency_CSB", "Page_Read_Latency_MSB
 PROGRAM = tuple(name.replace("Read", "Program") for name in READ)
 #: Page types of each technology.
 TYPES = {"SLC": (0,), "MLC": (0, 2), "TLC": (0, 1, 2)}
-#: Choices that are those of the drive here.
+#: Choices that match the model.
 AS_HERE = {
     "Memory_Type": "FLASH", "Address_Mapping": "PAGE_LEVEL", "CMT_Sharing_Mode": "SHARED",
     "Data_Cache_Sharing_Mode": "SHARED",
 }  # fmt: skip
-#: What is lost of a drive or a flow, by how much it may change results, the largest effect first.
+#: Losses of a drive or a flow, by effect on results, largest first.
 BY_EFFECT = (
     "Memory_Type", "Address_Mapping", "Caching_Mechanism", "Device_Level_Data_Caching_Mode",
     "SLC_Program_Latency", "SLC_Read_Latency", "TLC_Program_Latency", "TLC_Read_Latency",
@@ -63,7 +63,7 @@ BY_EFFECT = (
     "Dynamic_Wearleveling_Enabled", "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold",
     "CMT_Sharing_Mode", "Data_Cache_Sharing_Mode", "GC_Hard_Threshold",
 )  # fmt: skip
-#: What decides how MQSim reports, or has no counterpart here that a result could show.
+#: Parameters of MQSim's reports, or without a counterpart that results could show.
 WITHOUT_EFFECT = (
     "Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length", "Data_Cache_DRAM_Row_Size",
     "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_tRCD",
@@ -226,7 +226,7 @@ class _Drive(_Given):
         return is_buffered
 
     def _suspension(self, device: dict[str, Any], is_buffered: bool) -> None:
-        """What reads may suspend; a drive without a buffer suspends nothing here."""
+        """Operations that reads may suspend; a drive without a buffer suspends nothing here."""
         kinds = {
             "NONE": (), "PROGRAM": ("program",), "ERASE": ("erase",),
             "PROGRAM_ERASE": ("program", "erase"), "ERASE_PROGRAM": ("program", "erase"),
@@ -274,13 +274,13 @@ class _Drive(_Given):
                 kinds = f"the mean of {technology}'s pages, which take the same time here"
                 self.notes.append(f"timing.{key}: {kinds}")
         if bits > 1 and "program" not in timing:
-            # The default is that of a page.
+            # The default is that of one page.
             timing["program"] = f"{200 * bits}us"
         if (erase := self.number("Block_Erase_Latency")) is not None:
             timing["erase"] = f"{erase:.10g}ns"
         rate, width = self.number("Channel_Transfer_Rate"), self.number("Flash_Channel_Width") or 1
         if rate:
-            # As a rate: a byte takes no whole number of ps at most of those that drives have.
+            # A rate, because most drives' times per byte are no whole number of ps.
             timing["bus_rate"] = f"{rate * width:.10g}MT/s"
         return timing, {"bits": bits} if bits > 1 else {}
 

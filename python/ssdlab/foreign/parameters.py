@@ -1,4 +1,4 @@
-"""Parameters of other simulators' files by their names, and the TOML that they become."""
+"""Parameters of other simulators' files, and their conversion to TOML."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LARGEST = 1e18
 class Given:
     """Parameters, each used once; unused ones are not modelled."""
 
-    #: What is lost, by how much it may change results, the largest effect first.
+    #: Unsupported parameters, by effect on results, largest first.
     by_effect: Sequence[str] = ()
-    #: What no result here could show.
+    #: Parameters without an effect on results here.
     without_effect: Collection[str] = ()
 
     def __init__(self, path: Path, given: Mapping[str, str]) -> None:
@@ -28,7 +28,7 @@ class Given:
         self.idle: list[str] = []
 
     def word(self, name: str, choices: Mapping[str, Any]) -> Any:
-        """What the word of a parameter means; None if it is not given."""
+        """Meaning of a parameter's word; None if it is not given."""
         value = self.left.pop(name, None)
         if value is None:
             return None
@@ -66,7 +66,7 @@ class Given:
         return InputError(f'{self.path}: {name} = "{value}": {problem}')
 
     def rest(self) -> list[str]:
-        """What of the file was not used, by its effect, and the notes."""
+        """Unused parts of the file, by effect, and the notes."""
         lost = [name for name in self.left if name not in self.without_effect]
         ranks = {name: rank for rank, name in enumerate(self.by_effect)}
         lost.sort(key=lambda name: ranks.get(name, len(ranks)))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ssdlab import reading
 from ssdlab._core import InputError
 
-#: A parameter file, with all that it reads, is smaller.
+#: Maximum size of a parameter file with its includes.
 LARGEST = 1 << 20
 #: Depth of files that read files, and of blocks in blocks.
 DEEPEST = 8
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 
 
 class Value(NamedTuple):
-    """A value as it is written, and where: a word or number, a list of values, or a block."""
+    """A value as written, with its position: a word or number, a list of values, or a block."""
 
     said: str | list[Value] | Block
     line: int
@@ -56,7 +56,7 @@ class Block:
     name: str
     line: int
     given: dict[str, Value] = field(default_factory=dict)
-    #: True if it stands in a file that another one names: nothing of it is quoted.
+    #: True if it stands in a file that another one names: its text is never quoted.
     is_hidden: bool = False
 
 
@@ -69,7 +69,7 @@ class Parameters:
     instances: dict[str, str] = field(default_factory=dict)
     #: Files that are read in its place and are not there.
     absent: list[str] = field(default_factory=list)
-    #: Names of instances, and what they are instances of, that are not shown.
+    #: Names of hidden instances, and their types.
     hidden: set[str] = field(default_factory=set)
 
     def of_type(self, type_: str) -> list[Block]:
@@ -83,7 +83,7 @@ class _Token(NamedTuple):
 
 
 def read(path: Path) -> Parameters:
-    """The file `path` with all that it reads. Raises `InputError` that names file and line."""
+    """Read the file `path` with its includes. Raises `InputError` that names file and line."""
     parameters = Parameters(path)
     _Reader(path, parameters, deep=0, left=[LARGEST]).file()
     return parameters
@@ -140,7 +140,7 @@ class _Reader:
         return token
 
     def file(self) -> None:
-        """All of the file."""
+        """Parse the whole file."""
         while self.now.text:
             token = self.take()
             if token.text == "instantiate":

@@ -1,4 +1,4 @@
-"""What a drive says of its wear: JSON of `smartctl -j` and of `nvme smart-log -o json`.
+"""Wear reported by a drive: JSON of `smartctl -j` and of `nvme smart-log -o json`.
 
 Only what the file states is read. The flash of a SATA drive, by which erase counts become bytes
 that were programmed, is in no such file: `Wear.programmed` takes it.
@@ -68,7 +68,7 @@ class Wear:
 
     @property
     def bytes_per_hour(self) -> float | None:
-        """What the host has written an hour of operation."""
+        """Host bytes written per hour of operation."""
         if self.host_written_bytes is None or not self.power_on_hours:
             return None
         return self.host_written_bytes / self.power_on_hours
@@ -79,7 +79,7 @@ class Wear:
 
 
 def wear(said: Any) -> Wear | None:
-    """What JSON of `smartctl -j` or `nvme smart-log -o json` says; None for other JSON."""
+    """Wear in JSON of `smartctl -j` or `nvme smart-log -o json`; None for other JSON."""
     if not isinstance(said, Mapping):
         return None
     if isinstance(log := said.get("nvme_smart_health_information_log"), Mapping):
@@ -116,7 +116,7 @@ def _number(value: Any) -> float | None:
 
 
 def _common(said: Mapping[str, Any], found: dict[str, Any]) -> Wear:
-    """With what smartctl says of drives of all kinds."""
+    """Adds smartctl's properties common to all drives."""
     model = said.get("model_name") or said.get("scsi_model_name")
     capacity = _number(_inside(said, "user_capacity", "bytes"))
     hours = _number(_inside(said, "power_on_time", "hours"))

@@ -79,7 +79,7 @@ def _queue(given: Given) -> dict[str, Any]:
 
 
 def bandwidth(sector_ms: float) -> str:
-    """The bandwidth of a bus that takes so many ms a sector."""
+    """Bandwidth of a bus with `sector_ms` per sector."""
     return f"{SECTOR / sector_ms / 1000:.10g}MB/s"
 
 

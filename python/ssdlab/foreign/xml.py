@@ -21,7 +21,7 @@ _MARKUP = re.compile(
 
 @dataclass
 class Element:
-    """An element: its name, its text, and what is in it."""
+    """An element: name, text and children."""
 
     name: str
     text: str = ""
@@ -39,7 +39,7 @@ class Element:
 
 
 def read(path: Path) -> Element:
-    """The root of the file `path`. Raises `InputError` for what is no XML, or more than that."""
+    """The root of the file `path`. Raises `InputError` for invalid or extended XML."""
     try:
         with reading.opened(path) as file:
             content = file.read(LARGEST + 1)

@@ -55,8 +55,8 @@ def serve(
     - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
     - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
       guest (`vhost-user-blk`);
-    - `namespaces`: what of it hosts of NVMe/TCP find as the namespaces 1, 2, ..., one behind the
-      other, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all;
+    - `namespaces`: division into NVMe/TCP namespaces 1, 2, ..., in order, such as "50%, 1GiB thin
+      100MiB, 1GiB lba 4KiB"; otherwise one of all;
     - `nvme`: the address at which hosts of NVMe/TCP find it, such as "tcp://127.0.0.1:4420". Of
       these five, one is needed;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;

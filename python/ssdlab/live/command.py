@@ -391,7 +391,7 @@ def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
     try:
         ended = live.stop()
     except OSError as error:
-        # Of a record or a drive: the results are there all the same.
+        # For an unwritable record or drive: the results are there all the same.
         if live.results is None:
             raise click.ClickException(str(error)) from None
         delivery.failed(f"{error}; the results are not lost")

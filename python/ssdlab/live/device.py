@@ -80,14 +80,14 @@ class LiveDevice:
     def watch(self, port: int = 0) -> Watch:
         """Show the device on a page, on this port of this machine; 0 takes any that is free.
 
-        The page is at `url` of what is returned until its `close`, or the end of its `with`.
+        The page is at `url` of the result until its `close`, or the end of its `with`.
         """
         from ssdlab.live.watch import Watch
 
         return Watch(self._core.say, self.uri, self.size_bytes, port)
 
     def events(self) -> int | None:
-        """How many events were recorded with their data so far; None if they are not.
+        """Number of events recorded with data; None if they are not.
 
         An event is that a write, trim or flush was asked, or that one was answered.
         """
@@ -106,7 +106,7 @@ class LiveDevice:
         try:
             text = self._core.stop()
         except OSError as error:
-            # Of a record or a drive that could not be written; the results are there.
+            # For an unwritable record or drive; the results are there.
             if isinstance(found := getattr(error, "results", None), str):
                 self.results = Results.from_json(found)
                 error.results = self.results  # type: ignore[attr-defined]

@@ -33,9 +33,9 @@ def room_of(
     settings: dict[str, Any],
     allow_code: bool,
 ) -> Room:
-    """The device of one `--export`; what it says goes before what is said for all of them.
+    """The device of one `--export`; its own values override the common ones.
 
-    A comma within a value is written twice. Raises `InputError` for what is not said as it should.
+    A comma within a value is written twice. Raises `InputError` for invalid text.
     """
     first, *pieces = (it.replace("\0", ",") for it in text.replace(",,", "\0").split(","))
     name, _, device = first.partition("=")
@@ -70,7 +70,7 @@ def room_of(
         else:
             settings[key] = value
     roles.refuse_record(settings["record"])
-    # Options of an export replace those for all, key by key.
+    # Options of an export override the common ones.
     said = {piece.partition("=")[0].strip() for piece in own}
     rest = [it for it in assignments if it.partition("=")[0].strip() not in said]
     stack = [sources.from_name("device", device), *above([*rest, *own], seed)]

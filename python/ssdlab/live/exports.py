@@ -61,7 +61,7 @@ class LiveExports:
         return self.devices[name]
 
     def status(self) -> Status | None:
-        """What has happened so far on all of them together; None when they have stopped.
+        """Combined status of all; None when they have stopped.
 
         There is no write amplification of several drives; the share that was late is the largest.
         """
@@ -109,7 +109,7 @@ class LiveExports:
 def tls_of(
     certificates: str | os.PathLike[str] | None, mode: str | None, verify_peer: bool
 ) -> tuple[str | os.PathLike[str], bool, bool] | None:
-    """What the door is told of TLS: the directory, whether clients show a certificate, and whether
+    """TLS settings of the listener: the directory, whether clients show a certificate, and whether
     TLS is required. Raises `InputError` for what contradicts itself.
     """
     if mode not in (None, "require", "on", "off"):
@@ -261,7 +261,7 @@ def _refuse_shared_files(rooms: Sequence[Room]) -> None:
 
 
 def _stop_all(devices: dict[str, LiveDevice]) -> dict[str, Results]:
-    """Stop all, whatever becomes of each; the first thing that went wrong is raised then."""
+    """Stop all, continuing after errors; the first thing that went wrong is raised then."""
     results: dict[str, Results] = {}
     problem: Exception | None = None
     for name, device in devices.items():

@@ -189,7 +189,7 @@ class Looker:
         }
 
     def latest(self) -> Counts:
-        """The counts as they are now, or were a look ago."""
+        """Current counts, or those of the last query."""
         if not self.ended and self.now - self._looks[-1].t > ALONE_SECONDS:
             self.look()
         with self._lock:

@@ -111,7 +111,9 @@ LATENCIES = {
 
 
 def text(counts: Counts, about: Mapping[str, Any], bounds: Sequence[int]) -> str:
-    """All figures of a look; `bounds` are where its bins of latencies end, ns."""
+    """All figures of a query in Prometheus's format; `bounds` are where its bins of latencies end,
+    ns.
+    """
     return "\n".join([*_lines(counts, about, bounds), ""])
 
 

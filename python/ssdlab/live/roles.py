@@ -10,16 +10,16 @@ from typing import Any
 from ssdlab import delivery, forms
 from ssdlab._core import InputError
 
-#: Settings that name a written file, and the endings of files beside it.
+#: Settings that name a written file, and extensions of files beside it.
 WRITTEN = {"backing": (".drive",), "record": (".faults",), "control": ()}
 READ = ("overhead",)
 
-#: What a file is for, and its path.
+#: Purpose and path of a file.
 Role = tuple[str, "str | os.PathLike[str] | None"]
 
 
 def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
-    """All files that are named by how a device is served; the first names are options."""
+    """All files named by settings of a served device; the first names are options."""
     for key, beside in WRITTEN.items():
         path = settings.get(key)
         if path is not None and os.fspath(path) != "-":
@@ -31,7 +31,7 @@ def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
 
 
 def refuse_record(record: str | os.PathLike[str] | None) -> None:
-    """Raise `InputError` where a recorded trace, or the orders beside it, would replace a file.
+    """Raise `InputError` if a recorded trace, or its orders, would replace a file.
 
     Only a Parquet trace says that ssdlab wrote it.
     """

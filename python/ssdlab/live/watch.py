@@ -19,7 +19,7 @@ HERE = Path(__file__).parent / "page"
 #: Joined to one script in this order: each uses those before it.
 SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
 MOST_LINE = 4096
-#: After a map, this multiple of the time that it took passes before the next.
+#: Pause between maps, as a multiple of a map's time.
 MAP_PAUSE = 250
 
 
@@ -110,7 +110,7 @@ class Watch:
 
 
 def page_text() -> str:
-    """The page, with its style and its script in it."""
+    """The page with its style and script."""
     from ssdlab.charts.style import PALETTE_STYLE
 
     text = (HERE / "watch.html").read_text(encoding="utf-8")

@@ -42,8 +42,8 @@ def load(
 ) -> dict[str, Any]:
     """The paper's workload `name` on the baseline with `changes`, for `Study.measure`.
 
-    A trace that stands in for it needs the whole drive; a quick study replays the first eighth of
-    it, unless it is to be `whole`.
+    A trace that stands in for it needs the whole drive; a quick study replays its first eighth,
+    unless `whole` is set.
     """
     requests = requests or REQUESTS[name]
     if study.has_trace(name):
@@ -56,7 +56,7 @@ def load(
 
 
 def busy_us(results: Results) -> float:
-    """How long a request keeps a package busy, its share of cleaning included.
+    """Package time per request, including its share of cleaning.
 
     The original adds up its packages in this way; the requests a second of Table 3 are the number
     of packages divided by it.
@@ -66,5 +66,5 @@ def busy_us(results: Results) -> float:
 
 
 def mean_queue(results: Results) -> float:
-    """Requests waiting at a package or die, averaged over time and over all of them."""
+    """Mean number of requests waiting at a package or die."""
     return float(sum(unit.queue_mean for unit in results.units)) / len(results.units)

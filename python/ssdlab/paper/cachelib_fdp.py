@@ -2,8 +2,7 @@
 
 All figures are of the model of `ssdlab placement`: pages, reclaim units, handles and greedy
 cleaning, without time. One number for each drive, the share of its flash that holds data, is found
-from the mean of its one-stream passes; what is judged is the shape of these passes, and CacheLib's
-cache.
+from the mean of its one-stream passes; judged are the shape of these passes, and CacheLib's cache.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The five-minute rule found by simulation: which size of a cache in front of a disk is cheapest.
 
-The rule says which pages to keep: those that are asked for more often than once in the interval at
-which memory and disk cost the same. Here nothing is said: caches of several sizes are simulated in
-front of a disk under a Zipf load, and of each the bill is memory for its pages and as many disks as
-its misses take. The size at which one page more costs as much as it saves must be the number of
-pages that the rule keeps, at the price of memory of 2007 and at four times and a quarter of that.
+The rule says which pages to keep: those accessed more often than once per break-even interval of
+memory and disk. Here nothing is said: caches of several sizes are simulated in front of a disk
+under a Zipf load, and of each the bill is memory for its pages and as many disks as its misses
+take. The size at which one page more costs as much as it saves must be the number of pages that the
+rule keeps, at the price of memory of 2007 and at four times and a quarter of that.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ SUMMARY = "The five-minute rule by simulation: the cheapest cache of a disk at t
 #: Pages that are asked for, how unevenly, and sizes of the cache in pages.
 PAGES, SKEW = 16_384, 0.9
 SIZES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
-#: Prices of memory, as multiples of that of 2007.
+#: Memory prices relative to 2007.
 PRICES = (4.0, 1.0, 0.25)
 #: Pages that the rule keeps at the price of 2007: the load asks as often as makes that so.
 KEPT_IN_2007 = 1_000
-#: Why the smallest cache comes out smaller, where memory is dearer than so many dollars a MB.
+#: Reason for a smaller cache where memory is dear.
 SMALL = "the cache hits 6 to 8 % less than the most popular pages would, so that less of it pays"
 DOLLARS_OF_SMALL = 0.1
 
 
 def run(study: Study) -> Item:
-    """The cheapest sizes, and those of the rule."""
+    """Cheapest sizes, and those of the rule."""
     requests = 60_000 if study.quick else 400_000
     asked: dict[Any, dict[str, Any]] = {size: _cached(size, requests) for size in SIZES}
     asked["disk"] = {
@@ -101,7 +101,7 @@ def popularity() -> list[float]:
 
 
 def cheapest(hits: Sequence[float], rate: float, interval: float) -> float:
-    """The size at which another page saves what it costs: where it is hit once in the interval."""
+    """Size at which another page pays for itself: where it is hit once in the interval."""
     pairs = list(zip(SIZES, hits, strict=True))
     points = [
         (math.log(math.sqrt(small * large)), math.log(rate * (more - less) / (large - small)))

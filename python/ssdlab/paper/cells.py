@@ -24,7 +24,7 @@ _UNITS = {TIME.noun: (", us", 1e-6), BANDWIDTH.noun: (", MB/s", 1e6), IOPS.noun:
 
 
 def sheets() -> list[Sheet]:
-    """The data sheets of presets that were not made from them, in the order of their names."""
+    """Data sheets of presets not derived from them, in order of name."""
     presets = catalogue("devices")
     loaded = map(sheet.load, sheet.names())
     return [found for found in loaded if found.device in presets and not found.solved]
@@ -46,8 +46,8 @@ def simulate(study: Study, device: Part, cells: Sequence[Cell]) -> list[float]:
 def rows(study: Study, prefix: str, cells: Sequence[Cell], simulated: Sequence[float]) -> list[Row]:
     """A row a cell, in microseconds, MB/s or thousands a second.
 
-    What was fitted to one figure of a quantity was fitted to the others too, such as what the data
-    sheet promises and what was measured.
+    A fit to one figure of a quantity covers its other figures, such as the sheet's promise and a
+    measurement.
     """
     fitted = {cell.name for cell in cells if cell.fitted}
     return [

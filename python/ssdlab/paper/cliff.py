@@ -1,10 +1,10 @@
 """SLC caches of client drives: where a long copy slows down, as reviews have measured it.
 
-Reviews write the whole drive in sequence. Two rules have no free number:
-nothing is folded while the cache fills, so that a cache without a limit holds the free space over
-the bits of a cell; and what is forced in the end follows from the two rates before it. The rate of
-folding is a limit of the firmware and is fitted to each drive: to the last rate where that is
-published, and otherwise to the mean, which then proves nothing.
+Reviews write the whole drive in sequence. Two rules have no free number: nothing is folded while
+the cache fills, so that a cache without a limit holds the free space over the bits of a cell; and
+the final, forced rate follows from the two earlier ones. The rate of folding is a limit of the
+firmware and is fitted to each drive: to the last rate where that is published, and otherwise to the
+mean, which then proves nothing.
 
 All drives are one, `samsung-980pro`, with the capacity, the rates and the cache of each. Behind
 them come drives that have too little memory for their map: how much slower they read over a span
@@ -39,7 +39,7 @@ SCALES, QUICK = {3: 32, 4: 32}, {3: 128, 4: 96}
 #: finds the capacity, as the rules have it.
 KEPT_ERASED = 0.07
 
-#: The drives whose map does not fit their memory, and the device that stands for all.
+#: Drives with a map larger than their memory, and their representative.
 MAPPED = "wd-sn580"
 MAPPED_SCALE = 128
 
@@ -283,7 +283,7 @@ def _shrinking(fill: float, results: Results, scale: int) -> Row:
     return Row(name, INTEL_660P[fill], at, 10.0, "the line between both is a guess")
 
 
-#: Memory for the map, memory in front of it, and the span that is read, GB.
+#: Map memory, memory in front of it, and read span, GB.
 RC100, SN500 = ("38MiB", "0B"), ("8MiB", "4MiB")
 ALL, NONE = ("all", "0B"), ("1MiB", "0B")
 SPANS = [(RC100, 16), (RC100, 64), (SN500, 3), (SN500, 6), (SN500, 64), (ALL, 64), (NONE, 64)]
@@ -294,7 +294,7 @@ def _span(memory: tuple[str, str], span: int, quick: bool) -> dict[str, Any]:
     size, sram = memory
     keys: dict[str, Any] = {"memory": size, "place": "host", "sram": sram}
     if size == "all":
-        # It is in memory of the controller.
+        # Memory in the controller.
         keys = {"memory": size, "place": "sram"}
     return {
         "device": {"preset": MAPPED, "scale": MAPPED_SCALE, "fill": "full", "map": keys},
@@ -303,7 +303,7 @@ def _span(memory: tuple[str, str], span: int, quick: bool) -> dict[str, Any]:
             "read_share": 1.0,
             "outstanding": 1,
             "block_size": "4KiB",
-            # Of 1 TB.
+            # Relative to 1 TB.
             "footprint": span / 1000,
             "requests": 20_000 if quick else 100_000,
         },

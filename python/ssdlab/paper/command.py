@@ -1,4 +1,4 @@
-"""`ssdlab paper`: runs items of the studies, prints what was published beside what is simulated."""
+"""`ssdlab paper`: runs items of the studies, and prints published beside simulated figures."""
 
 from __future__ import annotations
 

@@ -87,8 +87,7 @@ TPCC_SKEWED = Derived(
     ),
     preset="paper-tpcc-skewed",
 )
-#: All its writes are in sequence because all that is cleaned is superseded, and as many as that
-#: needs.
+#: All writes are sequential because all cleaned data are superseded, and their number follows.
 IOZONE = Derived(
     "order and number of the writes of paper-iozone",
     (

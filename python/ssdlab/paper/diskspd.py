@@ -1,9 +1,9 @@
 """Gray and Fitzgerald, *Flash Disk Opportunity for Server Applications* (2008).
 
-Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in
-a file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
+Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in a
+file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
 beta of a 32 GB Samsung drive, so their figures are shown beside another device's for information.
-What the article itself says is the item `gray`.
+Item `gray` has the article's own figures.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PATTERNS = {
     "sequential write": (0.0, 0.0),
     "random write": (0.0, 1.0),
 }
-#: Requests a second that they measured, four outstanding (their Figure 2 and text).
+#: Measured requests per second, four outstanding (their Figure 2 and text).
 PUBLISHED_IOPS = {("random read", 8192): READS, ("sequential write", 8192): WRITES}
 
 
 def run(study: Study) -> Item:
-    """Measure every point on the study's device and work out what it replaces.
+    """Measure every point on the study's device and derive its equivalents.
 
     A quick study measures a tenth as many requests at each point. The study's `inputs` change
     fields of `Array`.

@@ -16,7 +16,7 @@ NEAR_PERCENT = 10.0
 
 
 def run(study: Study) -> Item:
-    """Every cell of every sheet, those that were fitted marked."""
+    """All cells of all sheets, fitted ones marked."""
     found: list[Row] = []
     remarks = []
     sources: dict[str, None] = {}

@@ -18,8 +18,8 @@ from ssdlab.paper.study import Study
 SUMMARY = "Agrawal et al. 2008, Figure 6: interleaving, and the mean queue of a package"
 
 INTERLEAVINGS = ("none", "die", "plane-pair", "plane")
-#: A queue in which operations meet: so many of a package's eight planes or more are asked for. From
-#: here on a gain is one.
+#: A queue in which operations meet: operations in at least this many of a package's eight planes.
+#: From here on a gain is one.
 QUEUED, GAIN = (1.0, 4.0), 1.1
 SPLIT = "splitting each request into parallel ones of 4 KiB is superior, interleaved or not"
 #: The claims were no input of the workloads.

@@ -13,7 +13,7 @@ from ssdlab.results import Results
 SUMMARY = "Agrawal et al. 2008, Figure 7: shared-control gangs, asynchronous and synchronous"
 
 WIDTHS = (2, 4, 8)
-#: "Never beats": but for what the chance of the summary page and of the stripe's start make of it.
+#: "Never beats": except for variations by the summary page and the stripe's start.
 LEEWAY = 1.01
 #: Time against no gangs of a run that could not keep up.
 LATE = 1.05

@@ -30,7 +30,7 @@ MINUTE, HOUR = 60, 3_600
 
 @dataclass(frozen=True)
 class Published:
-    """An interval as an article has it, in its unit, and what it is reckoned with."""
+    """A published interval in its unit, with its inputs."""
 
     name: str
     interval: float

@@ -1,5 +1,5 @@
 """Figure 2 of Gray and Fitzgerald's article, for the two drives of the time that gather writes; and
-what the article makes of it: the mix of TPC-C, the write cache, and "a little intelligence".
+the article's conclusions: the mix of TPC-C, the write cache, and "a little intelligence".
 
 Their curves are a picture; what the text says of them is judged here on whole curves, one deep and
 four deep, of `samsung-2007` and `mtron`. The better drive is the one of the design that the article
@@ -31,13 +31,13 @@ BLOCK_BYTES = [512 << power for power in range(12)]
 DEPTHS = (1, 4)
 #: Sizes that the table shows; the figures have all.
 SHOWN = (512, 8192, 131_072, 1_048_576)
-#: From here on "sequential throughput plateaus": larger requests are at most so many times as fast.
+#: From here on "sequential throughput plateaus": maximum speed ratio of larger requests.
 PLATEAU, BEYOND = 131_072, 1.08
 #: Percent by which a rate of the simulated drive may miss the article's.
 FIT = 15.0
-#: Gain of depth is 5 %: a ratio may be missed by this much of it.
+#: Gain of depth is 5 %: tolerated error of that ratio.
 DEPTH, ONE_AT_A_TIME = 2.0, "samsung-2007 takes one request at a time, whatever is outstanding"
-#: A buffer that is no larger than what is written over and over takes all of it.
+#: A buffer at least as large as the overwritten range takes all writes.
 FITS = "4MiB"
 #: Flash, link and firmware of `samsung-2007`, with a map of pages that survives.
 BETTER: dict[str, Any] = {
@@ -130,7 +130,7 @@ def _chain(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[
 
 
 def _cache(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[Row]:
-    """The write cache: of no use to random writes, unless what is written fits into it."""
+    """The write cache: useless for random writes, unless their range fits into it."""
     off = rates["samsung-2007", "random write", 4, 8192]
     large, fits = (others[it].host.all.iops for it in ("larger cache", "writes that fit"))
     never = '"I could never get good write performance": a cache only delays the rewriting'

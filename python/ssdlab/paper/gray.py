@@ -18,17 +18,17 @@ from ssdlab.results import Results
 
 SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, power and cost"
 
-#: Requests a second that they measured, four outstanding (their Figure 2 and text).
+#: Measured requests per second, four outstanding (their Figure 2 and text).
 READS, WRITES = 2_804, 1_233
 #: Results of good engineering by their estimate, reads and writes a second.
 ENGINEERED = (3_000, 1_100)
 #: Outstanding per disk: "two or three" keep 90 disks busy.
 PER_DISK = 3
-#: Percent by which the preset may miss a rate, and the array what it should do.
+#: Tolerances in percent for the preset's rates, and for the array.
 FIT, ARRAY = 15.0, 5.0
 
-#: What was measured of the Samsung: read share, random share, size, outstanding, requests, and
-#: whether the figure is a rate of bytes (MB/s) instead of requests.
+#: Measurements of the Samsung: read share, random share, size, outstanding, requests, and whether
+#: the figure is a rate of bytes (MB/s) instead of requests.
 MEASURED: Mapping[str, tuple[float, float, str, int, int, bool]] = {
     "plateau of sequential reads, MB/s": (1.0, 0.0, "1MiB", 4, 2_000, True),
     "plateau of sequential writes, MB/s": (0.0, 0.0, "1MiB", 4, 2_000, True),
@@ -194,7 +194,7 @@ def _sum(
 
 
 def _what_if(row: Row) -> Row:
-    """A sum with other inputs: the article says nothing of it."""
+    """A sum with other inputs: without a counterpart in the article."""
     return Row(row.name, row.published, row.simulated, note=WHAT_IF)
 
 
@@ -217,7 +217,7 @@ def _samsung(
 
 
 def _mix(study: Study) -> dict[str, Any]:
-    """Of four outstanding, two read at random and two write in sequence: they take turns."""
+    """Four outstanding, two random reads and two sequential writes: they take turns."""
 
     def stream(read_share: float) -> dict[str, Any]:
         return {

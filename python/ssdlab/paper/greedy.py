@@ -1,7 +1,7 @@
 """An untimed drive of one domain with greedy cleaning, compared with theory.
 
-For studies of write amplification. The blocks that cleaning keeps to itself lie beside those that
-take part, so that the share of space that holds data is the one in the formulas.
+For studies of write amplification. Blocks reserved by cleaning are added, so that the share of data
+matches the formulas.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def limit(filled: float, pages: int) -> float:
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling `function` crosses 0 between `low` and `high`."""
+    """Zero of a falling `function` between `low` and `high`."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if function(middle) > 0 else (low, middle)

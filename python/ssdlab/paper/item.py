@@ -11,7 +11,7 @@ from ssdlab.charts import Figure
 from ssdlab.paper.derived import Derived, consumed
 
 Verdict = Literal["pass", "fitted", "arithmetic", "not reproduced", "not judged", "info", "fail"]
-#: Every verdict, in the order in which they are counted.
+#: All verdicts in counting order.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 #: The largest over the smallest figure that bear out a claim: of one between them, half or twice
 #: as much does not.
@@ -20,7 +20,7 @@ WIDEST = 4.0
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of an item, published and simulated, in the unit that its name says.
+    """A figure of an item, published and simulated, in the unit of its name.
 
     Where the study makes a claim instead of giving a number, the simulated figure bears it out if
     it is `least` at least and `most` at most, and `note` is the claim. No claim is so wide that
@@ -56,14 +56,14 @@ class Row:
 
     @property
     def difference_percent(self) -> float | None:
-        """How far the simulated figure lies above the published one."""
+        """Relative excess of the simulated figure."""
         if not self.published or self.simulated is None:
             return None
         return 100 * (self.simulated / self.published - 1)
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the figures agree, or the claim holds; "info" where neither is tested.
+        """Verdict on the figures, or on the claim; "info" where neither is tested.
 
         "fitted" is no verdict on the simulation: the published figure is one of its inputs.
         Nor is "arithmetic", to which no simulation contributes.
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the claim holds, or the figures agree; None where neither is claimed.
+        """Agreement of the figures, or truth of the claim; None where neither is claimed.
 
         They agree when neither exceeds the other by more than the tolerance: 25 % is 1.25 times
         as much, or as little.
@@ -125,7 +125,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Item:
-    """What an item found; `remarks` say what rows cannot, as where a source contradicts itself.
+    """Result of an item; `remarks` say what rows cannot, as where a source contradicts itself.
 
     `derived` are the constants of its experiments that were found from published figures: rows
     that compare with one of these are "fitted" or "arithmetic", whatever they say of themselves.
@@ -142,7 +142,7 @@ class Item:
         object.__setattr__(self, "rows", [self._marked(row) for row in self.rows])
 
     def _marked(self, row: Row) -> Row:
-        """The row, marked if a constant was found from the figure with which it compares."""
+        """The row, marked if a constant was fitted to its figure."""
         found = consumed([f"{self.name}: {row.name}"], self.derived)
         if found is None:
             return row

@@ -1,7 +1,7 @@
-"""A log-structured merge tree beside its closed forms, and what placement makes of it.
+"""A log-structured merge tree compared with closed forms, and the effect of placement.
 
-Write amplification of the tree is what the workload `lsm` counts; that of the drive is of untimed
-runs on a small drive with reclaim units smaller than the files of the tree.
+Write amplification of the tree is what the workload `lsm` counts; the drive's is from untimed runs
+with reclaim units smaller than the tree's files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DRIVE = {
     "device.buffer.copies": "1MiB",
     "run.timed": False,
 }
-#: The tree leaves a third of the drive to logs, level 0 and merges, which is about what it takes.
+#: A third of the drive is left to logs, level 0 and merges, about the need.
 FAN_OUT, DATA_MIB, BASE_MIB = 8, 448, 8
 
 

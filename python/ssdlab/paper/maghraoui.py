@@ -3,8 +3,8 @@ Systems* (2010): a request of n bytes takes A + n B, with A and B of its access 
 
 Their method, twice. Their micro-benchmarks run on the linear device with their coefficients must
 find these again. And as they did with a real drive: micro-benchmarks of a drive give coefficients,
-a linear device is made of them, the same micro-benchmarks run on it, and throughput is compared.
-All of it in simulated time; `--live` serves the device and measures it by the clock as well.
+a linear device is made of them, the same micro-benchmarks run on it, and throughput is compared. In
+simulated time; `--live` serves the device and measures it by the clock as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATTERNS = {
     "random write": ((0.0, 1.0), (770.0, 5.382, 0.999722), 4.10),
 }
 SIZES = [512 << power for power in range(12)]
-#: The error of throughput that they conclude with, in percent.
+#: Their stated error of throughput, percent.
 WITHIN = 7.0
 SIZES_UNSAID = "least squares miss the small sizes; which ones they averaged is not said"
 PICTURES = "the slides have pictures and no numbers"

@@ -1,9 +1,8 @@
-"""Ageing of data: temperature, retries and losses, simulated beside what is published of them.
+"""Ageing of data: temperature, retries and losses, simulated and published.
 
 The clock of retention follows from one activation energy. The drift of the levels was fitted to
-four conditions of one chip, so that these rows prove nothing; those that compare the simulation
-with the integral over the pages do, and so do the claims of what happens when a mechanism is left
-out.
+four conditions of one chip, so that these rows prove nothing; the significant rows compare the
+simulation with the integral over pages, or test claims with a mechanism left out.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ WEEKS = {25: 105, 35: 26, 40: 14, 45: 7, 50: 4, 55: 2}
 BAKES = {"96 h at 66 C": ("96h at 66C", "3mo at 40C"), "500 h at 52 C": ("500h at 52C", "1y")}
 #: Days until the first retry of 72-layer TLC by cycles, of the published law at a limit of 8.8e-3.
 FIRST_RETRY_DAYS = {1: 279, 500: 54, 1000: 40, 2000: 19, 3000: 3}
-#: Distance from that day at which it is tried, as a share.
+#: Tested distance from that day, as a share.
 FIRST_SURE, FIRST_WORDS = 0.02, ("before", "after")
 #: The hottest row of the table, and a drive that does not mind.
 HOT, NO_ARRHENIUS = "1y at 55C", "1y at 55C, and no temperature matters"
@@ -42,8 +41,8 @@ AGED = {
 }
 #: Months after which the read speed is drawn.
 MONTHS = (0, 1, 3, 6, 12, 36)
-#: A drive beyond its rating: cycles, months, and the spread of its errors. So many groups are a
-#: stripe.
+#: A drive beyond its rating: cycles, months, and the spread of its errors. A stripe has this number
+#: of groups.
 WORN = (2800, 12, 0.3)
 STRIPE = 16
 #: The drive on which losses are counted: an eighth of each block, and fewer blocks. A 64th has six
@@ -224,7 +223,7 @@ def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
 
 
 def _fleets(study: Study) -> list[Row]:
-    """Drives over years, without requests: what is published of large fleets."""
+    """Drives over years, without requests: published figures of large fleets."""
     count = 10_000 if study.quick else 50_000
 
     def fleet(name: str, bad_blocks: float = 0.0, **keys: float) -> dict[str, Any]:
@@ -280,7 +279,7 @@ def _form(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _device(cycles: int, spread: float | None, **more: Any) -> dict[str, Any]:
-    """A drive whose blocks have so many cycles behind them."""
+    """A drive with `cycles` P/E cycles."""
     media = {"model": "tlc-3d", "cycles": cycles}
     return {
         "preset": "tlc-enterprise",
@@ -320,7 +319,7 @@ def _worn(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def _steps() -> dict[str, dict[str, Any]]:
-    """One read after the other of aged data, by how a retry is done."""
+    """Consecutive reads of aged data, by kind of retry."""
     load = {"kind": "closed", "read_share": 1.0, "requests": 500, "block_size": "4KiB"}
     timing = {"read": SENSE, "bus_rate": TRANSFER}
     return {

@@ -19,7 +19,7 @@ _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns)?")
 
 
 def _times(factor: float, *keys: str) -> Change:
-    """Times of the cells, each page kind of them, by `factor`."""
+    """Multiplies cell times by `factor`, for all page types."""
 
     def change(device: Mapping[str, Any]) -> dict[str, Any]:
         timing = device["timing"]
@@ -47,14 +47,14 @@ def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_way(device: Mapping[str, Any]) -> dict[str, Any]:
-    """Behind a write buffer, and where pages stream to another package, there is one way only."""
+    """With a write buffer, and with pages streaming to other packages, there is only one way."""
     cleaning = device["cleaning"]
     if "copy_back" not in cleaning or cleaning.get("stream", False):
         return {}
     return {"cleaning.copy_back": not cleaning["copy_back"]}
 
 
-#: By name: what is wrong.
+#: Mutations by name: the change.
 MUTATIONS: Mapping[str, Change] = {
     "tR x 2": _times(2, "read", "read_part"),
     "program x 1.5": _times(1.5, "program"),

@@ -1,10 +1,10 @@
-"""Flash as paging device: programs whose memory is too small, on a drive, a model of it, a disk.
+"""Flash as paging device: programs with too little memory, on a drive, its model, and a disk.
 
 El Maghraoui et al. (2010) ran SPECjbb 2005 (10 warehouses) and DayTrader (500 clients) with 2 GB of
-paging space on their drive, on their linear model of it, and on a disk; the slides have pictures, a
-logarithmic axis, and that the model meets throughput within 7 %. Here the programs are what they
-are to a device: the page faults of that many threads (workload `paging`). What they touch is not
-published, so only what the slides claim is judged. `--live` swaps a real program on served devices.
+paging space on their drive, its linear model, and a disk; the slides have pictures, a logarithmic
+axis, and that the model meets throughput within 7 %. Here the programs are what they are to a
+device: the page faults of that many threads (workload `paging`). Their accesses are unpublished, so
+only claims of the slides are judged. `--live` swaps a real program on served devices.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ssdlab.results import Results
 
 SUMMARY = "El Maghraoui et al. 2010: SPECjbb and DayTrader page on a drive, a model and a disk"
 
-#: The threads of each: warehouses, and clients.
+#: Threads of each program: warehouses, and clients.
 PROGRAMS = {"SPECjbb": 10, "DayTrader": 500}
 PAGING_SPACE = "2GiB"
 FLASH = {"preset": "enterprise-ssd", "blocks_per_plane": 512}
 DISK = {"preset": "scsi-15k"}
-#: What the model is made of: a law of service times for each of these numbers outstanding, and the
-#: sizes at which they are measured, those of paging.
+#: Input of the model: a law of service times per number outstanding, measured at the sizes of
+#: paging.
 DEPTHS = (1, 4, 10, 32)
 SIZES = tuple(4096 << power for power in range(6))
 PATTERNS = {

@@ -1,10 +1,10 @@
 """Drives whose mapping unit is larger than 4 KiB: what a small write costs them.
 
-A write that is smaller than the mapping unit (also indirection unit) reads the rest of it and
-programs all of it. So random writes of 4 KiB program as many times their own bytes as the unit is
-times 4 KiB, on top of write amplification. Data sheets of drives of QLC show that twice: in
-sequential bandwidth over the bytes of their random writes, counted in units, and in the drive
-writes per day that they allow for either.
+A write below the mapping unit (indirection unit) reads the rest of it and programs all of it. So
+random writes of 4 KiB program as many times their own bytes as the unit is times 4 KiB, on top of
+write amplification. Data sheets of drives of QLC show that twice: in sequential bandwidth over the
+bytes of their random writes, counted in units, and in the drive writes per day that they allow for
+either.
 
 All sheets are compared with one drive, `qlc-enterprise`, at their mapping units; its spare space
 is not theirs. Nothing is fitted but the rating, which no row judges.
@@ -51,7 +51,7 @@ class Sheet:
 
     @property
     def ratio(self) -> float:
-        """Sequential bandwidth over that of random writes, each counted as a whole unit."""
+        """Ratio of sequential to random bandwidth, with random writes counted as whole units."""
         return self.sequential / (self.random * self.unit * KIB)
 
 
@@ -65,8 +65,8 @@ SHEETS = (
     Sheet("P5336 61.44 TB", 16, 3300e6, 38e3, tolerance=15.0, note="taken for writes of 4 KiB"),
 )
 
-#: Drive writes per day of the 5210 ION: sequential, and random 4 KiB by mapping unit. A reader's
-#: note has those of 4 and 16 KiB; that between follows from them.
+#: Drive writes per day of the 5210 ION: sequential, and random 4 KiB by mapping unit. a reader's
+#: note has the values of 4 and 16 KiB; that between follows from them.
 SEQUENTIAL_DWPD = 0.8
 RANDOM_DWPD = {4: 0.2, 8: 0.1, 16: 0.05}
 DWPD_TOLERANCE = 2.0
@@ -172,7 +172,7 @@ def _ratio(sheet: Sheet, sequential: Results, random: Results) -> Row:
 
 
 def _dwpd(random: Mapping[tuple[int, int], float], sequential: Mapping[int, float]) -> list[Row]:
-    """Drive writes per day under random 4 KiB, from those of the sheet for sequential writes."""
+    """Drive writes per day under random 4 KiB, from the sheet's sequential value."""
     return [
         Row(
             f"5210 ION, unit of {unit} KiB: drive writes per day, random 4 KiB",

@@ -23,7 +23,7 @@ SUMMARY = "Arrays: closed forms of RAID-0, 1, 5 and 6, Diff-RAID, DiskSim's arra
 READ_US, WRITE_US, PACKAGES = 130.6, 308.98, 48
 #: Redundancy: reads and writes of members for a small write.
 WRITES = {"none": (0, 1), "mirror": (0, 2), "parity": (2, 2), "double-parity": (3, 3)}
-#: Requests outstanding, and in all: K in n equal stations give K / (K + n - 1) of the most.
+#: Requests outstanding, and in total: K in n equal stations give K / (K + n - 1) of the most.
 WHOLE, QUICK = (12_000, 240_000), (4_000, 40_000)
 FORM, WEAR = 1.5, 1.0
 #: Writes of the first half of a run that wears five small members.
@@ -38,7 +38,7 @@ SHARES = {
     "equal": 1.0,
 }
 
-#: DiskSim's runs: its name of it, the recorded stream, members, the order of requests, keys.
+#: DiskSim's runs: name, recorded stream, members, order of requests, keys.
 DISKSIM: Mapping[str, tuple[str, str, int, str, dict[str, Any]]] = {
     "no redundancy": ("none_fcfs", "raid", 9, "fcfs", {}),
     "rotated parity": ("parity_left_symmetric_fcfs", "raid", 9, "fcfs", {"redundancy": "parity"}),

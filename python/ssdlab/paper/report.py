@@ -11,7 +11,7 @@ from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
 from ssdlab.paper.item import Item, Row, counts
 
-#: The items about drives that can be bought today; they come before those of the older studies.
+#: The items about drives that can be bought today; they precede older studies.
 TODAY = ("drives", "ssdiq", "ssdiq-gc", "ssdiq-load")
 COLUMNS = ("published", "simulated", "difference", "tolerance", "verdict")
 #: On a telephone a row is its name with the figures below, each under its word.
@@ -86,7 +86,7 @@ def _item(item: Item) -> str:
     return (
         f'<details class="item"{is_open}><summary>{escape(item.title)}'
         f"<small>{_counted([item])}</small></summary>"
-        # Whoever follows a link to what is inside finds it open.
+        # A link to a nested element opens it.
         f'<div class="wide" id="{item.name}">{table}</div>{figures}{remarks}</details>'
     )
 

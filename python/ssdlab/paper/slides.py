@@ -19,11 +19,11 @@ IN_ORDER = (
 )
 
 
-#: Requests a second of an SSD in the paper's trace, and what they are divided by to be 420.
+#: Request rate of an SSD in the paper's trace, and its divisor to 420.
 TPCC_RATE, FASTER = 630, 1.5
 
-#: What slide 16 has of the MTron: published, share of reads, share of random requests, their size,
-#: how many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
+#: MTron rates of slide 16: published, share of reads, share of random requests, their size, how
+#: many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
 MTRON_RATES = {
     "reads of 1 MiB in sequence, MB/s": (100, 1.0, 0.0, "1MiB", 2_000, True),
     "writes of 1 MiB in sequence, MB/s": (80, 0.0, 0.0, "1MiB", 2_000, True),
@@ -32,7 +32,7 @@ MTRON_RATES = {
     "reads of 4 KiB at random a second": (11_000, 1.0, 1.0, "4KiB", 20_000, False),
     "writes of 4 KiB at random a second": (130, 0.0, 1.0, "4KiB", 4_000, False),
 }
-#: Percent by which the preset may miss one of them.
+#: Tolerance of the preset's rates, percent.
 MTRON_FIT = 15.0
 
 
@@ -209,7 +209,7 @@ def _full_drive(study: Study) -> dict[str, object]:
             "preset": "agrawal2008",
             "blocks_per_plane": 64 if study.quick else 256,
             "spare_factor": 0.1,
-            # As little as can be kept erased: that is not spare space.
+            # The minimum erased reserve: that is not spare space.
             "cleaning": {"policy": "random", "min_free": 0.001},
         },
         "workload": {

@@ -2,8 +2,7 @@
 
 Haas, Lee, Bonnet and Leis (PVLDB 18(11), 2025) wrote 4 KiB pages uniformly over a part of several
 drives until the drives' own counts of flash writes settled. Greedy and two constants meet the whole
-curve of a drive: how much of the flash takes part, and what is added to every page. What happens in
-time is `ssdiq_load`.
+curve of a drive: participating flash, and extra programs per page. `ssdiq_load` covers timing.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification and write rates of current drives"
 
-#: The Micron 7450 MAX 800 GB: GiB written all over (50 to 100 % of it), and write amplification.
+#: The Micron 7450 MAX 800 GB: GiB written (50 to 100 % of the drive), and write amplification.
 CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}
-#: That drive sold with less spare space, the 7450 PRO 960 GB, all of it.
+#: The same hardware with less spare space, the 7450 PRO 960 GB.
 PRO_GIB, PRO = 894.0, 3.19
-#: The Samsung PM9A3 960 GB, all of it; its flash is 1 TiB.
+#: The whole Samsung PM9A3 960 GB; its flash is 1 TiB.
 PM9A3_GIB, PM9A3, PM9A3_RAW_GIB = 894.07, 4.20, 1024.0
 
-#: The two constants, fitted to the first and the last point of the curve: the space that takes
-#: part, and what is programmed for each page beside it, as one page of parity in 32 would be.
+#: The two constants, fitted to the first and the last point of the curve: participating space, and
+#: extra programs per page, equal to one parity page in 32.
 SPACE_GIB = 1076.0
 ADDED = 32 / 31
 FITTED = (min(CURVE), max(CURVE))

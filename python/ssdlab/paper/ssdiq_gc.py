@@ -36,8 +36,7 @@ def run(study: Study) -> Item:
         hot: {
             "device": greedy.drive(blocks, pages, FILLED),
             "workload": greedy.writes(rounds * ROUND * blocks * pages, zones(hot)),
-            # It ends after a fixed number of rounds, since no two rounds differ by less than
-            # zero.
+            # It ends after a fixed number of rounds, since no difference is negative.
             "run": {
                 "timed": False,
                 "until": "steady",

@@ -87,7 +87,7 @@ def law(amplification: float, flash: Flash) -> float:
 
 
 def simulate(study: Study, device: Part, rate: float | None) -> dict[str, float]:
-    """What the measured thread sees on `device` at `rate` requests a second; none is saturation.
+    """Latencies of the measured thread on `device` at `rate` requests a second; none is saturation.
 
     Latencies in us by operation and figure ("read mean", "write p99.9"), and the writes a second of
     all threads.
@@ -104,7 +104,7 @@ def simulate(study: Study, device: Part, rate: float | None) -> dict[str, float]
 
 
 def run(study: Study) -> Item:
-    """Every load of every drive, those that data sheets have and those that they do not."""
+    """All loads of all drives, from data sheets and beyond."""
     found, lines = [], []
     for sheet in _sheets():
         of_load = [cell for cell in sheet.cells if cell.measure in MEASURES]
@@ -136,7 +136,7 @@ def law_rows(amplifications: Mapping[str, float]) -> list[Row]:
 
 
 def _curves(study: Study, sheet: Sheet) -> list[Series]:
-    """Mean latency of reads by load, simulated and as far as it is published."""
+    """Mean read latency by load, simulated and published."""
     rates = CURVES[sheet.device][:: 2 if study.quick else 1]
     curve = [simulate(study, sheet.device, 1e3 * rate)["read mean"] for rate in rates]
     measured = {

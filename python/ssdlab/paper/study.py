@@ -1,4 +1,4 @@
-"""How the items of a study are run: their experiments side by side, each of them once.
+"""Execution of a study's items: their experiments side by side, each of them once.
 
 An item asks for several experiments at a time and waits. The simulations leave the interpreter's
 lock, so a thread for each processor is enough; what two items ask for alike is simulated once.
@@ -31,7 +31,7 @@ TRACES = {
 
 
 class Study:
-    """One call of `ssdlab paper`: what was chosen, and the processors that simulate.
+    """A call of `ssdlab paper`: what was chosen, and the processors that simulate.
 
     - `quick`: items use smaller drives and fewer requests;
     - `traces`: the directory of the real traces; raises `InputError` if there is none, or one of
@@ -77,7 +77,7 @@ class Study:
         return {key: future.result() for key, future in futures.items()}
 
     def figures(self, name: str, found: Any) -> Any:
-        """Numbers of a model that is no drive, as they are; a test puts others in their place."""
+        """Figures of a model that is no drive; a test puts others in their place."""
         return found
 
     def has_trace(self, name: str) -> bool:
@@ -104,7 +104,7 @@ class Study:
                 raise
 
     def cancel(self) -> None:
-        """End what is being simulated, and do not begin what is not."""
+        """Stop simulations, and start no others."""
         self._cancelled.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -149,7 +149,7 @@ def swap(device: str) -> Ran:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         mount = directory / "mount"
         mount.mkdir()
-        # The server must never wait for memory that would be swapped to what it serves.
+        # The server must not wait for memory swapped to its own device.
         stack.enter_context(ssdlab.serve(device, mount=mount, size=f"{SPACE}B", realtime=True))
         disk = mount / "disk"
         _do("mkswap", str(disk))

@@ -31,7 +31,7 @@ PUBLISHED: dict[str, tuple[float, float]] = {
     "sequential write with cleaning": (327, 24_457),
     "random write with cleaning": (433, 18_480),
 }
-#: Percent by which they may differ: a latency whose fraction of a us is cut off, and a rate to five
+#: Permitted difference in percent: a latency whose fraction of a us is cut off, and a rate to five
 #: digits, of which the page that a block's summary takes is known to one in 63.
 CUT, ROUNDED = 100.0, 0.1
 #: Tolerance with cleaning: other random numbers decide its begin and the rest of a block.

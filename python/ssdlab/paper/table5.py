@@ -19,7 +19,7 @@ PUBLISHED = {
     "IOzone": (101_170, 1.5, 100),
     "Postmark": (2_693, 1.5, 100),
 }
-#: With which IOzone writes 6.37 M pages of each package after the spare ones.
+#: Number of requests with which IOzone writes 6.37 M pages per package beyond the spare ones.
 IOZONE_REQUESTS = 588_800
 #: Length of the paper's trace, in recorded ones of 100,000 requests.
 LOOPS = 6

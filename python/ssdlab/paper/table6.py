@@ -153,7 +153,7 @@ def _experiments(part: int) -> dict[str, dict[str, Any]]:
 
 
 def _mixed(part: int) -> dict[str, dict[str, Any]]:
-    """Half reads, half writes on eight packages, by what they share."""
+    """Half reads, half writes on eight packages, by shared resource."""
     load = {"kind": "closed", "outstanding": 32, "read_share": 0.5, "requests": 20_000 // part}
     gang: dict[str, Any] = {"channels": 1, "packages_per_channel": 8}
     control = {"gang": "shared-control-async", "control_line": "command"}

@@ -17,8 +17,8 @@ PUBLISHED = {
 
 #: Length of a run in which the techniques differ in expired blocks.
 LONGER = 1.5
-#: Percent by which migrations, and what they add to the latency, may be missed. Of the recorded
-#: trace there are 6.4 % fewer if any of equal victims is cleaned, by number 6.2 and 11.7 % more.
+#: Tolerances in percent of migrations, and of their added latency. Of the recorded trace there are
+#: 6.4 % fewer if any of equal victims is cleaned, by number 6.2 and 11.7 % more.
 MIGRATIONS, ADDED = 10.0, 15.0
 IN_ONE_LOOP = "the generated workload has one size of request, strictly in sequence"
 RECORDED_LATENCY = "the recorded requests come in bursts, in which every migration makes all wait"

@@ -16,7 +16,7 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Two tiers by heat: reads on the fast device and their mean, beside popularity"
 
-#: Pages of both devices, how unevenly they are asked for, and those of the fast device.
+#: Pages of both devices, skew of accesses, and pages of the fast device.
 PAGES, SKEW = 4_096, 0.9
 SIZES = (128, 512, 2_048)
 #: Time of each device for a page, microseconds.

@@ -72,8 +72,8 @@ def run(study: Study) -> Item:
     return Item("tpcc", "TPC-C: disks or SSDs", rows, remarks=remarks)
 
 
-#: Slide 54 reckons the life of a drive that rewrites a block for each write. What cleaning does is
-#: simulated: that drive, and two that map pages.
+#: Slide 54 reckons the life of a drive that rewrites a block for each write. Cleaning is simulated:
+#: that drive, and two that map pages.
 CLEANING: dict[str, dict[str, Any]] = {
     "block": {"logical_page": "256KiB", "summary_page": False},
     "random": {"cleaning": {"policy": "random"}},
@@ -109,7 +109,7 @@ def _ssds() -> dict[str, Any]:
 
 
 def _experiment(device: dict[str, Any], requests: int) -> dict[str, Any]:
-    # One SSD's load, at the rate of one controller.
+    # Load of one SSD at the rate of one controller.
     workload = {
         "preset": "paper-tpcc", "requests": requests, "footprint": USED,
         "interarrival": f"exponential(0, {1000 / RATE:.6f})",
@@ -127,7 +127,7 @@ def _saturated(device: dict[str, Any], requests: int) -> dict[str, Any]:
 
 
 def _worn(study: Study, **keys: Any) -> dict[str, Any]:
-    """TPC-C's writes on a small drive that has been written over, as fast as it takes them."""
+    """TPC-C's writes at full speed on a small, overwritten drive."""
     device: dict[str, Any] = {"preset": "agrawal2008", "blocks_per_plane": 32, **keys}
     workload = {
         "kind": "closed", "read_share": 0.0, "block_size": "8KiB", "outstanding": 8,

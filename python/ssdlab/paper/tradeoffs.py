@@ -2,8 +2,8 @@
 
 A full factorial experiment: each of the five techniques at two levels, all 32 drives, with several
 seeds. The effects and interactions of the logarithm of the mean latency add up to all differences
-between the drives, so independence is a share: what is left when every technique has one factor of
-its own, whatever the others are. Box, Hunter and Hunter, Statistics for Experimenters, chapter 5.
+between the drives, so independence is a share: the rest after one factor per technique, independent
+of the others. Box, Hunter and Hunter, Statistics for Experimenters, chapter 5.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, after Table 6: are the trade-offs independent of each other?"
 
-#: What Table 6 compares, at two levels each. A page of 16 KiB is the largest under which the
-#: paper's own TPC-C does not saturate its drive; stripes are those that either page allows.
+#: Factors of Table 6 at two levels each. A page of 16 KiB is the largest under which the paper's
+#: own TPC-C does not saturate its drive; stripes are those possible with either page.
 TECHNIQUES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "large allocation pool": ({"pool": "plane"}, {"pool": "package"}),
     "large page": ({"logical_page": "4KiB"}, {"logical_page": "16KiB"}),
@@ -57,7 +57,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """All effects of a factorial experiment; `half` is half of the interval of each.
+    """Effects of a factorial experiment; `half` is half of the interval of each.
 
     The intervals hold together: the chance that one of all is wrong is `1 - CONFIDENCE`.
     """
@@ -115,7 +115,7 @@ def effects(names: Sequence[str], logs: Mapping[Levels, Sequence[float]]) -> Eff
 
 
 def run(study: Study) -> Item:
-    """All drives under each load, and what the techniques do alone and together."""
+    """All drives under each load, with single and joint effects of the techniques."""
     seeds = range(1, 3 if study.quick else 6)
     choices = list(itertools.product((0, 1), repeat=len(TECHNIQUES)))
     results = study.measure(

@@ -1,12 +1,12 @@
-"""A cache on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by how much of it is small.
+"""A cache on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by share of small objects.
 
 Beside it three streams of fio: one in order on 90 % of the drive, one that overwrites its
 addresses at random, and one at random on the rest.
 
-All figures are of the model of `ssdlab placement`. The share of the flash that holds data is that
-of `cachelib-fdp`, found from the passes of one stream on the same drive; the share of the bytes
-written that are of small objects, and those of the three streams on the emulator, are from the raw
-counters of the study (12.9 TB of pages; 58, 21 and 21 %).
+All figures are of the model of `ssdlab placement`. The share of data in flash is that of
+`cachelib-fdp`, fitted to one-stream passes on the same drive; the share of small objects in bytes
+written, and those of the emulator's three streams, are from the study's raw counters (12.9 TB of
+pages; 58, 21 and 21 %).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ RISES = "measured while it still rose; this is the end state"
 SHARES = "25 % high: with half of the bytes in order, which may be, it would be 3.8"
 ZONED = {"7.68 TB": (LARGE, 2.58, 10, ""), "3.84 TB": (SMALL, 4.49, 15, SHARES)}
 ALIKE = "shares of the streams are not published; here bytes outstanding decide, which are equal"
-#: The same on an emulator, of whose flash 90.9 % holds data: each stream with a handle, the first
-#: two with one, and none.
+#: The emulator, whose flash holds 90.9 % data: each stream with a handle, the first two with one,
+#: and none.
 EMULATED = {"zipf": ((1.08, 3.35, 3.85), 5), "uniform": ((4.05, 4.16, 4.35), 12)}
 EMULATOR, IN_ORDER = 0.909, 0.58
 #: Units that a collector keeps free are no spare space: more of them would raise all three.

@@ -1,4 +1,4 @@
-"""A zoned drive beside measurements of it: writes, appends, reads, finishes and resets of zones."""
+"""A zoned drive compared with measurements: writes, appends, reads, finishes and resets of zones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ READ_ZONES = 32
 
 
 def run(study: Study) -> Item:
-    """Each measurement, simulated as it was made."""
+    """All measurements, repeated in simulation."""
     with tempfile.TemporaryDirectory() as directory:
         found = study.measure(_experiments(study, Path(directory)))
     rows = [*_writes(found), *_reads(found), *_finishes(found), *_resets(found), *_beside(found)]
@@ -121,7 +121,7 @@ def _line(op: str, offset: int, size: int, at: int = 0) -> str:
 
 
 def _written(size: int) -> list[str]:
-    """Writes of so many bytes from the beginning of the first zone on."""
+    """Writes of `size` bytes from the first zone on."""
     step = 128 * KIB
     return [_line("write", at, min(step, size - at)) for at in range(0, size, step)]
 

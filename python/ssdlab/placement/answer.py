@@ -11,7 +11,7 @@ from ssdlab.numbers import percent, size
 from ssdlab.placement.drive import Drive
 
 SECONDS_PER_YEAR = 365 * 86_400
-#: Policies that need no more than a rule, and those that can be had at all.
+#: Policies that are plain rules, and all available ones.
 RULES = ("address", "size", "hint", "column")
 REAL = (*RULES, "lifetime", "own")
 #: A unit that is open holds so much of the spare space: measured 0.59 to 0.66 of a unit.
@@ -134,7 +134,7 @@ class Placed:
         return list(dict.fromkeys(row.utilisation for row in self.rows))
 
     def at(self, utilisation: float) -> list[Row]:
-        """The rows of one of them."""
+        """Rows of a utilisation."""
         return [row for row in self.rows if row.utilisation == utilisation]
 
     def none(self, utilisation: float) -> Row:
@@ -155,11 +155,11 @@ class Placed:
         return max(found, key=lambda row: row.gain or 0.0, default=None)
 
     def bound(self, utilisation: float) -> Row | None:
-        """The largest gain of all: mostly that of who knows the future."""
+        """The largest gain: usually that of the clairvoyant policy."""
         return self.best(utilisation, (*REAL, "clairvoyant"))
 
     def years(self, row: Row) -> float | None:
-        """How long the drive lasts under the trace, if the drive and the rate are known."""
+        """Lifetime under the trace, if drive and rate are known."""
         duration, flash = self.facts["duration_s"], self.drive.flash_bytes
         if not duration or flash is None or self.drive.rated_cycles is None or row.dlwa is None:
             return None
@@ -195,7 +195,7 @@ class Placed:
 
     @cached_property
     def fuller(self) -> str | None:
-        """How full the drive may be with placement for what it has without at the least fill."""
+        """Utilisation with placement at the write amplification without it at the lowest."""
         levels = sorted(self.utilisations)
         if len(levels) < 2:
             return None
@@ -213,7 +213,7 @@ class Placed:
 
     @cached_property
     def zones(self) -> str | None:
-        """What a host log on zones comes to, where it was tried."""
+        """Result of a host log on zones, if tested."""
         level = max(self.utilisations)
         none, best, log = self.none(level), self.best(level), self.zoned(level)
         if log is None or none.dlwa is None:
@@ -227,7 +227,7 @@ class Placed:
 
     @cached_property
     def warnings(self) -> list[tuple[str, str]]:
-        """Where a figure does not mean what it seems to: names, and what to say."""
+        """Warnings about misleading figures: names, and what to say."""
         found: dict[str, str] = {}
         if self.facts.get("is_permutation"):
             found["permutation"] = (
@@ -241,7 +241,7 @@ class Placed:
         return list(found.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """As `ssdlab placement --json` has it."""
+        """The form of `ssdlab placement --json`."""
         rows = []
         for row in self.rows:
             figures = {key: value for key, value in vars(row).items() if value is not None}

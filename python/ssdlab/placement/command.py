@@ -89,8 +89,8 @@ def placement(
     """Tell whether placement (FDP, streams) would help the writes of a trace.
 
     The trace is replayed without time until write amplification settles, with its writes placed by
-    address, size, hint (device or FUA), and learned lifetime, beside no placement and the best
-    that knowledge of the future allows. Whether it helps does not change the exit status.
+    address, size, hint (device or FUA), and learned lifetime, beside no placement and the best that
+    knowledge of the future allows. The exit status does not depend on the gain.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:

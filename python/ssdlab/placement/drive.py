@@ -31,7 +31,7 @@ class Drive:
 
     @classmethod
     def of(cls, device: str | None, units: int | None, spare: float | None) -> Drive:
-        """That of a preset or a TOML file, with units or spare space of the caller's.
+        """Values of a preset or TOML file, overridden by the caller's units or spare space.
 
         >>> Drive.of(None, None, 0.28)
         Drive(name=None, units=512, spare=0.28, capacity_bytes=None, rated_cycles=None)
@@ -66,7 +66,7 @@ class Drive:
 
     @property
     def flash_bytes(self) -> float | None:
-        """What its flash holds."""
+        """Data bytes of the flash."""
         return None if self.capacity_bytes is None else self.capacity_bytes * (1 + self.spare)
 
 

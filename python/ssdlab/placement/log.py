@@ -33,8 +33,8 @@ class Zones(NamedTuple):
 class HostLog(Placement):
     """The base of a host log on zones: `place` returns the stream of a write, `victim` a zone.
 
-    What cleaning moves goes to a zone of its own. As it is, all writes go to one stream, and the
-    zone with the fewest valid pages is cleaned.
+    Cleaning moves data to a separate zone. As it is, all writes go to one stream, and the zone with
+    the fewest valid pages is cleaned.
 
     >>> class Oldest(HostLog):
     ...     def victim(self, zones):

@@ -116,7 +116,7 @@ def _cell(found: Outcome, name: str, figure: str) -> str:
 
 
 def _beside(found: Outcome, measured: Outcome, name: str, figure: str) -> Text:
-    """The measured figure, and how far the simulated one is from it."""
+    """The measured figure, and its ratio to the simulated one."""
     here, there = found.mean(name, figure), measured.mean(name, figure)
     if there is None:
         return Text("-", style="dim")

@@ -117,7 +117,7 @@ def stimulus(found: Outcome) -> Figure:
 
 
 def rest(found: Outcome) -> Figure:
-    """IOPS of bursts by the rest before each, beside writes without rest."""
+    """IOPS of bursts by the preceding rest, compared with writes without rest."""
     rested = found.rested()
     x = [rest for rest, _, _ in rested]
     series = [

@@ -17,7 +17,7 @@ direct=1
 norandommap
 group_reporting
 """
-#: Of a real drive: content that no drive compresses, and places that differ from round to round.
+#: For real drives: content that no drive compresses, and places that differ from round to round.
 OF_DRIVES = """\
 filename=${DEVICE}
 thread

@@ -47,7 +47,7 @@ def load(folder: Path) -> dict[str, Outcome]:
 
 
 def _round(path: Path, loads: Sequence[Load]) -> Round:
-    """The figures of the jobs in a file, by the loads that they are."""
+    """Figures of a file's jobs by load."""
     text = reading.text(path)
     found = reading.parsed(path, text[max(text.find("{"), 0) :])
     known = {it.name: it for it in loads}

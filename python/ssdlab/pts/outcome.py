@@ -31,13 +31,13 @@ class Measure:
     written_bytes: float
 
 
-#: Measures of the loads of a round, by name, each as often as it was repeated.
+#: Measures of a round's loads by name, one per repetition.
 Round = Mapping[str, Sequence[Measure]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A test that was run, as far as it came."""
+    """Result of a test, complete or partial."""
 
     test: Test
     rounds: Sequence[Round]

@@ -88,7 +88,7 @@ class Test:
         return next(it for it in (*self.round, *self.after) if it.name == name)
 
     def times(self, load: Load, is_whole: bool) -> int:
-        """How often a load is repeated: as specified, or as simulated."""
+        """Repetitions of a load: as specified, or as simulated."""
         return load.repeat if is_whole else max(1, load.repeat // self.fewer)
 
 
@@ -198,14 +198,14 @@ def _hir() -> Test:
     )  # fmt: skip
 
 
-#: All tests by their words, in the order of the report.
+#: All tests by word, in report order.
 TESTS: Mapping[str, Test] = {
     it.word: it for it in (_iops(), _throughput(), _latency(), _wsat(), _dirth(), _xsr(), _hir())
 }
 
 
 def places(loads: tuple[Load, ...], test: Test, is_whole: bool) -> Iterator[tuple[Load, int, str]]:
-    """The loads as they follow each other, each with its number and the name of its job."""
+    """Loads in order, with their number and job name."""
     for load in loads:
         for number in range(test.times(load, is_whole)):
             yield load, number, load.name if load.repeat == 1 else f"{load.name}.{number + 1}"

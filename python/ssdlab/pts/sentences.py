@@ -31,7 +31,7 @@ def steady(found: Outcome) -> str:
 
 
 def refused(found: Outcome) -> str:
-    """Which loads the drive cannot do, and why."""
+    """Refused loads, with reasons."""
     if not found.refused:
         return ""
     names = [*found.refused]
@@ -40,7 +40,7 @@ def refused(found: Outcome) -> str:
 
 
 def how(found: Outcome) -> str:
-    """How much shorter than specified the test was."""
+    """Shortening of the test relative to the specification."""
     said = []
     if found.scale > 1:
         said.append(f"simulated at 1/{found.scale} scale (device.scale)")

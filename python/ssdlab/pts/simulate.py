@@ -67,7 +67,7 @@ class Crew:
         self._cancelled = threading.Event()
 
     def run(self, tests: Sequence[Test]) -> Iterator[Outcome]:
-        """Each test, as it ends."""
+        """Yield each test at its end."""
         with ThreadPoolExecutor(min(portable.cores(), max(1, len(tests)))) as pool:
             futures = [pool.submit(self.test, it) for it in tests]
             try:
@@ -111,7 +111,7 @@ class Crew:
             rounds = min(most, 2 * rounds)
 
     def minute(self, test: Test) -> float:
-        """How long a minute of the specification takes on the part that is simulated."""
+        """Simulated duration of the specification's minute."""
         if self._minute is not None:
             return self._minute
         return max(60.0 / self.drive.scale / test.shortened, LEAST_MINUTE)
@@ -143,7 +143,7 @@ def prepared(
         stack = layers.permitting(stack)
     experiment = running.Experiment._from_layers(stack).to_dict()
     keys = experiment["device"]
-    # Of several namespaces the largest block counts: the tests go through all of them.
+    # The largest block of several namespaces counts: the tests go through all of them.
     namespaces = str(experiment["run"].get("namespaces", ""))
     logical_block = 4096 if re.search(r"lba\s+4\s*KiB", namespaces) else 512
     if keys.get("kind") in WITHOUT_FLASH:
@@ -186,7 +186,7 @@ def _preparing(state: str) -> dict[str, dict[str, Any]]:
 
 
 def _split(found: Results, rounds: int) -> tuple[list[Round], Round]:
-    """The measures of each round, and of the loads after them."""
+    """Measures of each round, and of the following loads."""
     parts: dict[str, dict[str, list[Measure]]] = {}
     classes = found.to_dict()["classes"]
     for name in sorted(classes, key=lambda it: int(f"0{it.partition('.')[2].partition('.')[2]}")):

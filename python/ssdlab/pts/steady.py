@@ -24,7 +24,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Its last round."""
+        """Number of the last round."""
         return self.first + len(self.values) - 1
 
     @property

@@ -1,4 +1,4 @@
-"""How much may be written to a drive: JESD218's rating, as far as wear and capacity decide it.
+"""Endurance of a drive: JESD218's rating, as far as wear and capacity decide it.
 
 The standard writes drives with the workload of their class, stores them without power, reads all,
 and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
@@ -63,7 +63,7 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Rating:
-    """What drives may be written, simulated and in closed form; all of the whole drive.
+    """Rating of drives, simulated and in closed form; all of the whole drive.
 
     `lives` are as simulated: of one part in `scale`, with `cycles` erasures.
     """
@@ -75,11 +75,11 @@ class Rating:
     #: Assumed loss by uneven wear; None if nothing was extrapolated.
     uneven: closed_form.Uneven | None
     lives: Sequence[Life]
-    #: The cycles up to which data are kept, and what was read of the scaled drive after them; None
+    #: Cycles that meet the retention requirement, and a read of the scaled drive after them; None
     #: where data do not age.
     retention: Mapping[str, Any] | None = None
-    #: The share of drives that lose more dies than they bear in the years of service, and how long
-    #: it takes until more have than may; None where no die fails.
+    #: Share of drives that lose more dies than tolerated in the years of service, and the time
+    #: until the limit is exceeded; None where no die fails.
     functional: Mapping[str, Any] | None = None
 
     @property
@@ -109,7 +109,7 @@ class Rating:
     def _mean(self, life: Life) -> float:
         if self.uneven is None:
             return life.mean_erases
-        # The loss of this drive beyond that of the first is taken to hold at any rating.
+        # This drive's loss beyond the first one's is assumed for any rating.
         lost = self.uneven.lost(self.lives[0].mean_erases)
         more = max(life.cycles - life.mean_erases, 0.0) / lost if lost else 0.0
         own = closed_form.Uneven(self.uneven.share * more, self.uneven.by_chance * more)
@@ -251,8 +251,8 @@ def endurance(
     `device` is a preset or a file; `application_class` "enterprise", whose workload is JESD219's,
     or "client", which needs a `trace` or a `workload`. `set` changes single keys, `drives` is how
     many are written, one seed each; at most `cycles` P/E cycles are simulated, the rest is
-    extrapolated. `progress` is told the requests done, and how many there will be.
-    Raises `InputError` for wrong input.
+    extrapolated. `progress` is called with the requests done and their total. Raises `InputError`
+    for wrong input.
 
     >>> rating = ssdlab.endurance("samsung-pm9a3", drives=4)  # doctest: +SKIP
     >>> rating.tbw_bytes, rating.per_day(rating.tbw_bytes)  # doctest: +SKIP
@@ -280,7 +280,7 @@ def load_of(
     workload: str | os.PathLike[str] | None,
     changed: Iterable[str] = (),
 ) -> list[Layer]:
-    """The layers of the workload that is written: the one given, or that of the class.
+    """The layers of the workload that is written: the given one, or the class's.
 
     `changed` are keys that other layers set.
     """
@@ -311,9 +311,9 @@ def rate(
     """Write `drives` new drives until they end, with the seeds from `seed` or `run.seed` on.
 
     `device` is a preset or a TOML file, `load` the layers of the workload, `changes` those on top.
-    A rating of more than `cycles` erasures is simulated with `cycles` and extrapolated: what is
-    lost to uneven wear is told from a short life and a long one. `progress` is told the requests
-    done, and how many there will be.
+    A rating of more than `cycles` erasures is simulated with `cycles` and extrapolated: the loss by
+    uneven wear follows from a short and a long life. `progress` is called with the requests done
+    and their total.
 
     Raises `InputError` for wrong input, a device without flash and a workload that does not write.
     """
@@ -328,7 +328,7 @@ def rate(
     subject.refuse_without_writes()
     is_whole = subject.rated <= cycles
     simulated = subject.rated if is_whole else cycles
-    # Of a drive that is simulated whole a short life only says how long the others will be.
+    # For an unscaled drive a short life only predicts the length of the others.
     first = subject.seed if seed is None else seed
     short = live(subject, max(simulated // SHORT, 1), first)
     seeds = [first + number for number in range(drives)]

@@ -1,9 +1,9 @@
 """The endurance of a drive in closed form, and how it scales with the rated P/E cycles.
 
-What is programmed until the end is what the flash holds, times the mean erasures of a block:
-`TBW = physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean
-erasures of a block at the end / its rating. The most erased blocks have had their rating then, so
-that this is mean / most erasures. A day of service has `DWPD = TBW / (capacity x 365 x years)`.
+Bytes programmed until the end are the flash's data bytes times the mean erasures of a block: `TBW =
+physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean erasures
+of a block at the end / its rating. The most erased blocks have had their rating then, so that this
+is mean / most erasures. A day of service has `DWPD = TBW / (capacity x 365 x years)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: flo
 
 
 class Uneven(NamedTuple):
-    """What is lost to uneven wear: the erasures that a block lacks, on average, when a drive ends.
+    """Loss by uneven wear: the erasures that a block lacks, on average, when a drive ends.
 
     Wear that always falls on the same blocks loses part of the erasures. Wear that is drawn by
     chance loses by their square root, which matters less the more there are.
@@ -57,7 +57,7 @@ class Uneven(NamedTuple):
 
 
 def uneven(short: tuple[float, float], long: tuple[float, float]) -> Uneven:
-    """What two lives lose, each its rating and its mean erasures at the end.
+    """Loss of two lives, from rating and mean erasures at the end.
 
     Neither part is negative: where the lives say so, the longer one decides alone.
 
@@ -67,7 +67,7 @@ def uneven(short: tuple[float, float], long: tuple[float, float]) -> Uneven:
     Uneven(share=1.0, by_chance=0.0)
     """
     (less, mean), (rated, further) = short, long
-    # Of each mean erasure, which is linear in 1 / square root of the mean.
+    # The loss per mean erasure is linear in 1 / square root of the mean.
     first, last = less / mean - 1, rated / further - 1
     by_chance = (first - last) / (1 / math.sqrt(mean) - 1 / math.sqrt(further))
     by_chance = max(min(by_chance, last * math.sqrt(further)), 0.0)

@@ -99,9 +99,8 @@ def endurance(
     """Write drives to end of life, and report the TBW of DEVICE (a preset or a TOML file).
 
     The terabytes written (TBW) of JESD218, as limited by wear and retained capacity, beside the
-    closed form. UBER and retention are tested where data age (device.media.model).
-    The workload of class enterprise is JESD219's; that of class client is a recorded trace,
-    given with --trace.
+    closed form. UBER and retention are tested where data age (device.media.model). The workload of
+    class enterprise is JESD219's; that of class client is a recorded trace (--trace).
     """
     device = one_device(positional, named)
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)

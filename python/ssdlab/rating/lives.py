@@ -25,7 +25,7 @@ PROBE = 20_000
 
 @dataclass(frozen=True)
 class Subject:
-    """A device under a workload that goes on until the end of life of the drive."""
+    """A device under a workload that continues until the drive's end of life."""
 
     stack: tuple[Layer, ...]
     #: The section with the keys of a drive: `device`, or `device.member` in an array.
@@ -35,7 +35,7 @@ class Subject:
     scale: int
     years: float
     seed: int
-    #: Its data age (device.media.model), so that retention can be tested.
+    #: True if its data age (device.media.model), so that retention can be tested.
     ages: bool = False
 
     @classmethod
@@ -98,7 +98,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Life:
-    """A drive from new to its end, as it was simulated: a part in `scale`, with `cycles`."""
+    """The simulated life of a drive: a part in `scale`, with `cycles`."""
 
     seed: int
     cycles: int
@@ -145,7 +145,7 @@ class Life:
 def live(
     subject: Subject, cycles: int, seed: int, progress: Callable[[Progress], object] | None = None
 ) -> Life:
-    """Write a new drive with that rating until it ends, and audit what it holds then.
+    """Write a new drive with that rating to its end, and audit its content.
 
     Raises `InputError` for a workload that ends before the drive does.
     """
@@ -192,7 +192,7 @@ def several(
 ) -> list[Life]:
     """The lives of several drives, as many at once as there are cores.
 
-    `progress` is told the requests done, and how many there will be, about.
+    `progress` is called with the requests done and their approximate total.
     """
     stopped = threading.Event()
     done = dict.fromkeys(seeds, 0)

@@ -1,7 +1,7 @@
 """Expected data losses of an array over years: `ssdlab reliability`.
 
-What counts of the array is its redundancy, its members and what they hold. The Monte Carlo itself
-is the engine's; times are distributions, written such as "weibull(461386h, 1.12)".
+Redundancy, members and their capacity are taken from the array. The Monte Carlo itself is the
+engine's; times are distributions, written such as "weibull(461386h, 1.12)".
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class Outlook:
 
     @property
     def over_mttdl(self) -> float:
-        """Losses, over those that the formula expects."""
+        """Losses relative to the formula."""
         return float(self.found["losses"] / self.found["losses_by_mttdl"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` has it."""
+        """The form of `--json`."""
         return {
             "version": _core.version,
             "array": {**asdict(self.array), "data_bytes": self.array.data_bytes},

@@ -1,7 +1,7 @@
-"""What fails in a fleet of drives over years: `ssdlab reliability DRIVE`.
+"""Failures in a fleet of drives over years: `ssdlab reliability DRIVE`.
 
 No requests: dies that fail, isolated bad blocks and defects come by themselves, drive by drive, and
-the engine states the closed forms beside them. Wear follows from what is written a day.
+the engine states the closed forms beside them. Wear follows from daily writes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Fleet:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` has it."""
+        """The form of `--json`."""
         return {
             "version": _core.version,
             "device": self.device,
@@ -86,10 +86,10 @@ def fleet(
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fleet:
-    """What `drives` drives come to in `years`; raises `InputError` for what cannot be.
+    """Outcome of `drives` drives after `years`; raises `InputError` for what cannot be.
 
-    Dies and defects are those of the keys `device.spares`, isolated bad blocks a mean over drives
-    with a gamma distribution of `bad_blocks_shape`.
+    Dies and defects follow the keys `device.spares`, isolated bad blocks a mean over drives with a
+    gamma distribution of `bad_blocks_shape`.
 
     >>> found = ssdlab.reliability.drives.fleet("tlc-enterprise")  # doctest: +SKIP
     >>> found.found["afr"]  # doctest: +SKIP

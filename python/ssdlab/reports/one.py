@@ -107,7 +107,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     p = total.percentiles_us
     ratio = total.mean_us / total.min_us if total.min_us else None
     least = f"the minimum of {readable.time(total.min_us)}"
-    # Of a request that took no time nothing is a multiple.
+    # Zero has no multiples.
     beside_mean = f"{readable.grouped(ratio)} times {least}" if ratio else ""
     found = [
         KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate),
@@ -178,7 +178,7 @@ def _latency(named: figures.Named) -> str:
 
 
 def _where(it: Results) -> Section:
-    """Where the time goes: by rank of the request where that is known, and by kind."""
+    """Time by component: by rank of the request where that is known, and by kind."""
     named = [("", it)]
     drawn = figures.breakdown(named)
     if drawn.empty() or not any(drawn.values()):
@@ -194,7 +194,7 @@ def _where(it: Results) -> Section:
     body = svg.draw(drawn)
     ranks = figures.bands(total, labels=labels)
     if not ranks.empty():
-        # Of fewer requests nothing is said.
+        # With fewer requests the table is omitted.
         slow = [row for row in total.bands if row.requests >= figures.FEWEST_SLOWER][-1]
         worst = max(PARTS, key=lambda name: slow.breakdown_us.get(name) or 0.0)
         of = (slow.breakdown_us.get(worst) or 0.0) / (slow.mean_us or 1.0)
@@ -264,7 +264,7 @@ def _steady(it: Results) -> str:
 
 
 def _change(values: list[float]) -> float:
-    """By how much the second half differs from the first, as a share of it."""
+    """Relative change from the first to the second half."""
     half = len(values) // 2
     first, second = sum(values[:half]) / half, sum(values[-half:]) / half
     return second / first - 1 if first else 0.0

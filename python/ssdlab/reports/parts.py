@@ -13,7 +13,7 @@ from ssdlab.results import Kind, Record, Results
 from ssdlab.running import figures
 from ssdlab.settings import changed as differing
 
-#: Sections of results that have a table of their own, and what they are called.
+#: Sections of results with their own table, and their titles.
 TABLES = {
     "flash": "Flash",
     "buffer": "Write buffer",
@@ -53,7 +53,7 @@ def _percentile(host: Kind | Record, key: str) -> str:
 
 
 def enough(host: Kind | Record, key: str) -> bool:
-    """Whether ten requests are slower than a percentile."""
+    """True if at least ten requests are slower than a percentile."""
     slower: float = host.requests * (1 - float(key) / 100)
     return slower >= figures.FEWEST_SLOWER - 1e-6
 

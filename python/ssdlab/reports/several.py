@@ -128,7 +128,7 @@ def page(results: Sequence[Results]) -> str:
 
 
 def _settings(named: figures.Named) -> str:
-    """The keys in which the experiments differ, a column for each."""
+    """Keys that differ between the experiments, a column each."""
     changed = differing([it for _, it in named])
     rows = [[key, *map(parts.setting, values)] for key, values in changed.items()]
     head = ["key", *(figures.letter(name) for name, _ in named)]
@@ -136,7 +136,7 @@ def _settings(named: figures.Named) -> str:
 
 
 def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
-    """The keys that differ between the experiments, with the value of each; not the seed alone."""
+    """Keys that differ between the experiments, with their values; not the seed alone."""
     every = [settings(it.experiment.to_dict()) for it in results]
     keys = dict.fromkeys(key for found in every for key in found)
     return {
@@ -205,7 +205,7 @@ def _lead(named: figures.Named, title: str) -> str:
 
 
 def _sentence(named: figures.Named) -> str:
-    """Which is faster, by how much, and what that costs."""
+    """The faster run, by how much, and at what cost."""
     done = [(n, it) for n, it in named if it.host.all.requests and it.host.all.mean_us is not None]
     if len(done) < 2:
         return "Too few of these runs completed requests to compare them."
@@ -306,7 +306,7 @@ def _text(value: float | None, unit: str) -> str:
 
 
 def _factor(row: Row, first: float | None, value: float | None) -> str:
-    """How many times less or more, and whether that is better."""
+    """The ratio, and whether it is an improvement."""
     if not first or not value:
         return f"<td>{readable.ABSENT}</td>"
     if readable.same(first, value):
@@ -368,7 +368,7 @@ def _where(named: figures.Named) -> Section:
             ranks += (
                 f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
             )
-            # The parts are those of the means above, and so is what their colours mean.
+            # Parts and colours are those of the means above.
             ranks += svg.stacks(by_rank, legend=False)
     return Section("time", _part_heading(named), body + ranks, note)
 

@@ -160,7 +160,7 @@ def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
 
 
 def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
-    """Which point is best in the first figure, and by how much the points differ."""
+    """The best point in the first figure, and the range of the points."""
     goal = goals.objectives[0]
     kept = filter(goals.kept, rows)
     having = [row for row in kept if isinstance(row.get(goal.column), int | float)]

@@ -29,7 +29,7 @@ ABOUT = {
 
 
 def checks(it: Results) -> list[Check]:
-    """The warnings first, passed checks after them."""
+    """Warnings, then passed checks."""
     names = it.warning_names()
     found: list[Check] = []
     for warning in it.get("warnings") or []:

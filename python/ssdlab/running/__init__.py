@@ -59,9 +59,9 @@ def run(
 
     Everything is optional, and each argument overrides those before it in this list:
 
-    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
-      results or their directory, of a fio job (.fio), of command lines of DiskSpd (.cmd) or of a
-      file of MQSim (.xml) or DiskSim (.parv);
+    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also results
+      or their directory, a fio job (.fio), command lines of DiskSpd (.cmd) or a file of MQSim
+      (.xml) or DiskSim (.parv);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset takes precedence
       over a file of the same name, which `./name` selects;
@@ -147,7 +147,7 @@ def run_layers(
     except _core.InputError as error:
         raise _core.InputError(layers.named(str(error))) from None
     except OSError as error:
-        # Of a record or a saved drive that could not be written: the run itself is done.
+        # For an unwritable record or saved drive: the run itself is done.
         if isinstance(text := getattr(error, "results", None), str):
             error.results = Results.from_json(text)  # type: ignore[attr-defined]
         raise
@@ -209,7 +209,7 @@ def layers_of(
 
 
 def _is_load(workload: Part | None) -> bool:
-    """Whether a workload is one, and not keys of the one that an experiment has."""
+    """True for a complete workload, as opposed to keys that refine another."""
     if isinstance(workload, Mapping):
         return not workload.keys().isdisjoint(("kind", "preset", "path"))
     return workload is not None
@@ -294,7 +294,7 @@ class Experiment:
         )
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
-        """Simulate a sweep from it; the arguments are as for `ssdlab.sweep`."""
+        """Simulate a sweep; the arguments are as for `ssdlab.sweep`."""
         from ssdlab.sweeps import sweep
 
         return sweep(self, vary=vary, **arguments)
@@ -309,7 +309,7 @@ class Experiment:
         return resolved
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the experiment to the TOML file `path`, whole or not at all.
+        """Write the experiment to the TOML file `path` atomically.
 
         Raises `OSError`, also for a file there that was not written so, unless `force` is given.
         """

@@ -1,4 +1,4 @@
-"""Advice on a run: the change that helped, among those that its verdict names, when it was tried.
+"""Advice on a run: the most effective of the changes suggested by its verdict, as tried.
 
 Each change is tried on the experiment itself: the same seed and the same requests, fewer where that
 is needed, compared with the same without the change. That change is advised which shortens latency
@@ -33,7 +33,7 @@ PER_OVERWRITTEN_PAGE = 0.3e-6
 FEWEST = 1000
 #: The least change that counts, as a ratio.
 LEAST = 1.05
-#: Figures of interest: the name, and whether more of it is better.
+#: Figures of interest: name, and true if more is better.
 FIGURES = {"p99": False, "mean": False, "throughput": True}
 
 
@@ -52,7 +52,7 @@ class Advice(NamedTuple):
 class Trial(NamedTuple):
     """Shortening of the trials of a run."""
 
-    #: The assignments of all of them.
+    #: Assignments of all changes.
     shortened: tuple[str, ...]
     #: The changes that there is time for.
     changes: tuple[str, ...]
@@ -128,7 +128,7 @@ def seconds_each(results: Results) -> float:
 def preparation(
     facts: Facts, filled: float = PER_FILLED_PAGE, overwritten: float = PER_OVERWRITTEN_PAGE
 ) -> tuple[tuple[str, ...], float]:
-    """How the drive of a trial is prepared, and the seconds that this takes.
+    """Preparation of a trial's drive, and its duration in seconds.
 
     `filled` and `overwritten` are the seconds that a page takes.
     """
@@ -156,7 +156,7 @@ def _is_possible(layers: Sequence[Layer], change: str) -> bool:
 
 
 def helps(before: Results, after: Results) -> dict[str, float]:
-    """By how much each figure is better, as a ratio; empty where the change does not help."""
+    """Improvement of each figure as a ratio; empty where the change does not help."""
     gains = {}
     for figure in FIGURES:
         each = [_gain(figure, *sides) for sides in zip(_of(before), _of(after), strict=True)]
@@ -206,7 +206,7 @@ def _prepared(trial: Trial) -> str:
 
 
 def _effect(before: Results, after: Results, gains: dict[str, float]) -> str:
-    """Effect of a change on the figures that it changed by enough."""
+    """Effect of a change on the significantly changed figures."""
     said = []
     for figure, gain in gains.items():
         if LEAST > gain > 1 / LEAST:

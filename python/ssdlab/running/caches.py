@@ -36,7 +36,7 @@ def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def facts(cache: Record | None) -> Facts | None:
-    """What a cache in front did."""
+    """Facts about a cache in front."""
     if not cache:
         return None
     rows = [("lines used", f"{count(cache.lines_used)} of {count(cache.lines)}")]

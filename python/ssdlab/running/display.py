@@ -120,7 +120,9 @@ def _headline(results: Results) -> Part:
 
 
 def verdict_of(results: Results) -> Verdict | None:
-    """What limits the run; None for devices without a latency breakdown and for a live device."""
+    """The bottleneck of the run; None for devices without a latency breakdown and for a live
+    device.
+    """
     host = results.host.all
     known = host.get("breakdown_us") and "min_us" in host and results.get("units")
     if results.get("live") is not None:  # what limits it is also the machine that serves it
@@ -129,7 +131,7 @@ def verdict_of(results: Results) -> Verdict | None:
 
 
 def _sentence(found: Verdict | None) -> Part | None:
-    """What limits the run, as the report has it."""
+    """The verdict's sentence, as in the report."""
     if found is None:
         return None
     return Text(found.sentence.replace("\u202f", " "), style="bold")
@@ -305,7 +307,7 @@ def _lifetime(results: Results) -> Part | None:
 
 
 def _health(health: Mapping[str, Any] | None) -> Part | None:
-    """What the drive's own log of health would say, on one line."""
+    """Health as in the drive's log, on one line."""
     if not health:  # results of an older version have none
         return None
     written = 512e-6 * health["data_units_written"]
@@ -318,7 +320,7 @@ def _health(health: Mapping[str, Any] | None) -> Part | None:
 
 
 def _ageing(media: Mapping[str, Any] | None) -> Part | None:
-    """What age and wear did to the data, and what reading them took, on one line."""
+    """Effects of age and wear on data and reads, on one line."""
     if not media or not media["page_reads"]:
         return None
     reads, retries = media["page_reads"], media["mean_retries"]
@@ -331,7 +333,7 @@ def _ageing(media: Mapping[str, Any] | None) -> Part | None:
 
 
 def _energy(found: Record | None) -> Part | None:
-    """What was taken of the supply, and the load beside it."""
+    """Energy, with the load for comparison."""
     if not found or not found.joules or not found.mean_watts:
         return None
     parts = [f"{part} {percent(it / found.joules)}" for part, it in found.parts.items() if it]
@@ -388,7 +390,7 @@ def _errors(live: Any) -> str:
 
 
 def _clock(results: Results) -> Part | None:
-    """How well a live device kept to the times of its model."""
+    """Timing accuracy of a live device."""
     live = results.get("live")
     if not live:
         return None

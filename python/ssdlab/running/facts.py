@@ -115,7 +115,7 @@ class Facts:
 
     @property
     def drive(self) -> str:
-        """The keys of the drive begin with this: a member's, where the device is an array."""
+        """Prefix of the drive's keys: a member's, where the device is an array."""
         array = self.setting("device.kind") == "array"
         return "device.member" if array else "device"
 
@@ -145,7 +145,7 @@ class Facts:
             return None
         number = float(found[1]) * factor
         whole = isinstance(self.setting(key), int)
-        # As digits: an exponent is not read before a unit.
+        # In digits: an exponent is not read before a unit.
         digits = str(round(number)) if whole else f"{float(f'{number:.6g}'):.12f}"
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
         return f"{key}={digits}{found[2]}"
@@ -163,7 +163,7 @@ class Facts:
 
 
 def tail(results: Results) -> str | None:
-    """Where the time of the slowest 1 % goes, of the slowest kind of request; None without them.
+    """Components of the slowest 1 %, for the slowest kind of request; None without them.
 
     `The slowest 1 % of reads take 354 µs, 77 % of it waiting for cleaning.`
     """
@@ -183,7 +183,7 @@ def tail(results: Results) -> str | None:
 
 
 def _slowest(results: Results) -> str:
-    """The kind of request with the longest p99, of those that have enough for one."""
+    """Kind of request with the longest p99, among those with enough requests."""
     known = {
         kind: host.percentiles_us["99"]
         for kind, host in results.host.items()

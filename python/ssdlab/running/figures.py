@@ -19,8 +19,8 @@ from ssdlab.results import PARTS, Kind, Record, Results, part_labels
 #: Results by name, such as "A cleaning.time=blocking".
 Named = Sequence[tuple[str, Results]]
 
-#: Where a bin of a histogram of latencies begins at the earliest, as a share of its end: there are
-#: eight of equal width to each doubling (`engine/src/stats.rs`).
+#: Minimum start of a latency bin, relative to its end: there are eight of equal width to each
+#: doubling (`engine/src/stats.rs`).
 BIN_START = 8 / 9
 #: A curve ends where fewer requests are slower.
 FEWEST_SLOWER = 10
@@ -28,7 +28,7 @@ FEWEST_SLOWER = 10
 FEWEST_REQUESTS = 20
 #: Up to this number of operations in a figure, each is labelled.
 MAX_TOLD = 2_000
-#: Colours of flash operations; of one that is not here, that of a busy unit.
+#: Colours of flash operations; other operations have the colour of a busy unit.
 OPERATIONS = {
     "read": "bus",
     "program": "cell",
@@ -76,7 +76,7 @@ def latency(named: Named) -> Figure:
     """Latency by percentile: of each kind of request, or of all requests of several results."""
     if len(named) == 1:
         shown = [(kind, kind, host) for kind, host in kinds(named[0][1])]
-        # One line for each kind; that of all lies between them.
+        # A line per kind; that of all requests lies between them.
         shown = shown[:-1] if len(shown) > 1 else shown
     else:
         runs = [(name, run_role(n), it) for n, (name, it) in enumerate(named)]
@@ -100,7 +100,7 @@ def latency(named: Named) -> Figure:
 
 
 def _cleaned(it: Results) -> float | None:
-    """What cleaning a block takes, where that is on the scale of the requests."""
+    """Time to clean a block, if within the scale of the requests."""
     us: float | None = ((it.get("flash") or {}).get("cleaning") or {}).get("mean_block_us")
     total = it.host.all
     return us if us and total.requests and total.min_us <= us <= 3 * total.max_us else None
@@ -130,7 +130,7 @@ def _curve(name: str, role: str, host: Kind | Record) -> Series:
 
 
 def breakdown(named: Named) -> Figure:
-    """Where the mean latency goes: of each kind of request, or of all of several results."""
+    """Mean latency by component: of each kind of request, or of all of several results."""
     found = [
         (f"{name} {kind}".strip() if len(named) == 1 else letter(name), host)
         for name, it in named
@@ -175,7 +175,7 @@ def band_name(row: Record) -> str:
 
 
 def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None = None) -> Figure:
-    """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`.
+    """Time by component and rank of the request, each band as 100 %; needs `host.bands`.
 
     Few requests have no ranks worth a bar.
     """
@@ -228,7 +228,7 @@ def units(results: Results, most: int | None = None) -> Figure:
 
 
 def timeline(results: Results, lanes: int | None = None, most: int | None = None) -> Figure:
-    """The recorded flash operations, on the lanes that have most of them, up to a limit."""
+    """Recorded flash operations, on the busiest lanes, up to a limit."""
     recorded = results.timeline.to_dict()
     found = recorded["operations"]
     columns = (found[key] for key in ("lane", "kind", "start_ns", "end_ns", "bus_ns"))

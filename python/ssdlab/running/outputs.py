@@ -54,7 +54,7 @@ def fio(results: Results) -> str:
 
 
 def _places(workload: Any) -> Callable[[str], tuple[int, str]]:
-    """Where a group of jobs stands in the job file; results have them by name."""
+    """Position of a group of jobs in the job file; results have them by name."""
     text = workload.get("job") or ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         text = text or Path(workload.path).read_text(encoding="utf-8")
@@ -144,7 +144,7 @@ def diskspd(results: Results) -> str:
     return "\n".join(tables)
 
 
-#: Name of the classes of a load of DiskSpd that it prints.
+#: Name of the printed class of a DiskSpd load.
 MEASURED = "measured"
 
 

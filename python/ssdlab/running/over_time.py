@@ -43,7 +43,7 @@ class Followed:
         return [sum(group) for group in self.groups(key)]
 
     def rates(self, key: str) -> list[float | None]:
-        """What adds up, a second; the last interval may have ended early."""
+        """Rates of cumulative figures; the last interval may have ended early."""
         return [*(number / self.seconds for number in self.sums(key)[:-1]), None]
 
     def weighted(self, key: str) -> list[float | None]:
@@ -60,7 +60,7 @@ class Followed:
         return [max((v or 0.0 for v in group), default=0.0) or None for group in self.groups(key)]
 
     def line(self, y: Sequence[float | None], name: str = "", dash: int = 0) -> Series:
-        """A line of this run: the run's colour, or that of a quantity where there is one run."""
+        """A line of this run: the run's colour, or the quantity's for a single run."""
         return Series(name or self.name, self.at, y, role=self.role or "read", dash=dash)
 
     def reading(self, text: str, what: str = "") -> Reading:
@@ -128,7 +128,7 @@ def _latency(runs: list[Followed]) -> list[Figure]:
 
 
 def _whole(it: Results, key: str) -> float | None:
-    """The latency of the whole run by the name that it has over time."""
+    """Latency of the whole run, by its name in the time series."""
     host: Kind = it.host.all
     if key in ("p50_us", "p99_us"):
         return host.percentiles_us[key[1:-3]]  # type: ignore[no-any-return]

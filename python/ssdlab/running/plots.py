@@ -25,7 +25,7 @@ class Plots:
         return self._sheet("latency", figures.latency(self._named()))
 
     def breakdown(self) -> Any:
-        """Where the mean latency goes, in us, for each kind of request."""
+        """Mean latency by component, in us, for each kind of request."""
         return self._sheet("breakdown", figures.breakdown(self._named()))
 
     def over_time(self) -> Any:

@@ -11,7 +11,7 @@ from ssdlab.results import Record, Results
 
 
 def warm_up(results: Results) -> Text | None:
-    """How many requests the results leave out."""
+    """Number of requests left out."""
     left_out = results.get("workload", {}).get("warm_up", 0)
     if not left_out:
         return None
@@ -22,7 +22,7 @@ def warm_up(results: Results) -> Text | None:
 
 
 def addresses(results: Results) -> Text | None:
-    """Where the addresses of a trace went on the drive; None where no trace was replayed."""
+    """Mapping of a trace's addresses to the drive; None where no trace was replayed."""
     found = results.get("workload", {}).get("trace")
     if not found or not found["span_bytes"]:
         return None
@@ -46,7 +46,7 @@ def addresses(results: Results) -> Text | None:
 
 
 def notices(results: Results) -> Text | None:
-    """What the workload had to leave out or change, unless a warning says it."""
+    """Requests that the workload skipped or changed, unless a warning mentions them."""
     found = dict(results.get("workload", {}).get("notices", {}))
     for warning in results.get("warnings") or []:  # which say it themselves
         found = {name: n for name, n in found.items() if name not in warning["figures"]}
@@ -55,7 +55,7 @@ def notices(results: Results) -> Text | None:
 
 
 def steady_state(results: Results) -> Text | None:
-    """Whether each phase became steady, and what the drive was preconditioned with."""
+    """Steadiness of each phase, and the preconditioning."""
     lines = []
     for phase, seen in (results.get("steady_state") or {}).items():
         if not seen:
@@ -78,7 +78,7 @@ def _prepared_with(seen: Record) -> list[str]:
 
 
 def threads(used: Record | None) -> Text | None:
-    """How many threads prepared the device, and why fewer than asked for."""
+    """Threads of the preparation, and the reason for fewer than requested."""
     if not used or not used.preparing:
         return None
     why = f" ({used.preparing_alone})" if used.preparing_alone else ""
@@ -86,7 +86,7 @@ def threads(used: Record | None) -> Text | None:
 
 
 def cache(found: Record | None) -> Facts | None:
-    """What a cache in front did; only where there is one."""
+    """Facts about a cache in front; only where there is one."""
     if not found:
         return None
     from ssdlab.running import caches

@@ -14,7 +14,7 @@ MECHANICS = ("seek", "rotation", "transfer")
 
 
 def handles(fdp: Record) -> Part | None:
-    """What was written with each placement handle, and moved of it."""
+    """Bytes written and moved by placement handle."""
     rows = []
     for handle in fdp["handles"]:
         if handle["host_bytes"]:
@@ -37,7 +37,7 @@ def handles(fdp: Record) -> Part | None:
 
 
 def commands(found: Record) -> Part | None:
-    """What the commands of NVMe came to that are done in steps, and how many were refused."""
+    """Outcomes of multi-step NVMe commands, and refusals."""
     rows = [
         (label, decimal_size(found[part]["bytes"]))
         for label, part in (
@@ -132,7 +132,7 @@ def array(array: Record) -> Part:
     return Facts("Array", rows)
 
 
-#: What draws each section of the results.
+#: Renderer of each section of the results.
 PARTS: dict[str, Callable[[Record], Part | None]] = {
     "fdp": handles,
     "commands": commands,

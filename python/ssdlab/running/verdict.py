@@ -36,9 +36,9 @@ WAITING = ("host_queue", "buffer", "unit", "cleaning", "suspend")
 class Verdict(NamedTuple):
     """Bottleneck of a run."""
 
-    #: One of the names of `RULES`.
+    #: A name in `RULES`.
     name: str
-    #: One sentence.
+    #: The verdict's sentence.
     sentence: str
     #: The evidence, and what else was checked.
     why: str

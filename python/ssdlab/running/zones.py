@@ -6,7 +6,7 @@ from ssdlab.layout import Facts, Part
 from ssdlab.numbers import count, duration, percent
 from ssdlab.results import Results
 
-#: Figures of zones that are shown where they are not 0, and what they are called.
+#: Figures of zones shown when nonzero, with labels.
 ZONES = {
     "resets": "zones reset",
     "finishes": "finishes of zones",

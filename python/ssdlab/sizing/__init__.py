@@ -43,7 +43,7 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class Sizing:
-    """All designs tried, and the smallest ones that meet the goals."""
+    """All designs tried, and the smallest suitable ones."""
 
     drive: str
     trace: Path
@@ -128,7 +128,7 @@ def life(years: float | None) -> str:
 
 
 def life_of(trial: Trial) -> str:
-    """How long the drives of a trial last, in words: the figure, or what arithmetic bounds."""
+    """Lifetime of a trial's drives, in words: the figure, or what arithmetic bounds."""
     lasts, least = trial.mean("years"), trial.least_years
     if lasts is None and least is not None:
         return life(least) if least > LONG else f"at least {life(least)}"
@@ -136,7 +136,7 @@ def life_of(trial: Trial) -> str:
 
 
 def said(trial: Trial, goal: Goal) -> str:
-    """What a trial lacks of a goal, in words."""
+    """Distance of a trial from a goal, in words."""
     from ssdlab.numbers import duration
 
     if goal.figure == "years":
@@ -286,7 +286,7 @@ class Search:
 
     @property
     def exported_bytes(self) -> int:
-        """What one drive exports, in whole."""
+        """Exported bytes of one drive."""
         stack = [*self._below, *layers.from_options(self._given)]
         drive = Experiment._from_layers(stack).to_dict()["device"]
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
@@ -305,7 +305,7 @@ class Search:
         return [first, *more]
 
     def _spare_as_it_is(self) -> float:
-        """Spare / exported space of the drive as it is: half is exported where both are equal."""
+        """Spare / exported space of the unchanged drive: half is exported where both are equal."""
         stack = layers.from_options([*self._given, "device.over_provisioning=1"])
         return 2 * _core.capacity_bytes([*self._below, *stack]) / self._wanted - 1
 
@@ -320,7 +320,7 @@ class Search:
         return self.trials[design]
 
     def _blocks(self, share: float) -> str:
-        """The assignment with which the drive exports what it should, with that spare space."""
+        """Assignment for the required export with that spare space."""
         stack = [*self._below, *layers.from_options([*self._given, _spare(share)])]
         return f"{BLOCKS}={blocks_for(stack, self._guess, self._wanted)}"
 

@@ -1,7 +1,7 @@
 """Fitting a load to a drive: a trace to another one than that it was recorded on.
 
 A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
-that is looked for. What is done about both is said in the output.
+that is looked for. The output explains the treatment of both.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ssdlab.running import Experiment
 from ssdlab.sizing.load import Load
 from ssdlab.sweeps.plan import READING
 
-#: Blocks that the measured loops write over: erasures from which a lifetime is told, with some to
-#: spare for a buffer that takes what is overwritten at once.
+#: Blocks that the measured loops write over: erasures needed for a lifetime, with a margin for a
+#: buffer that absorbs overwrites.
 ERASES = 150
-#: What it takes to begin a trace anew, in requests: 0.15 ms are 200, and a trace that touches
-#: little settles after ten times the fewest rounds.
+#: Cost of starting a replay, in requests: 0.15 ms are 200, and a trace that touches little settles
+#: after ten times the fewest rounds.
 A_PASS = 2000
 #: Replays of a run, for the same reason: two seconds of beginnings.
 MAX_LOOPS = 10_000
@@ -57,12 +57,12 @@ class Effort(NamedTuple):
 WHOLE = Effort(300_000, 15e9, 20_000_000, None)
 #: Enough to confirm a drive that others were compared with.
 CONFIRMED = Effort(150_000, 8e9, 2_000_000, 1_000_000)
-#: A fraction of a second a drive: enough for a p99, and to tell those that are far off.
+#: A fraction of a second a drive: enough for a p99, and for excluding hopeless designs.
 BRIEF = Effort(30_000, 2e9, 0, 30_000)
 
 
 class NoRoomError(InputError):
-    """All drives together have no room for what the trace touches."""
+    """The drives together lack room for the trace's pages."""
 
     @property
     def why(self) -> str:
@@ -90,7 +90,7 @@ class Fit:
 
 
 def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
-    """What the trace holds, read as the experiment reads it.
+    """Contents of the trace, as read by the experiment.
 
     Raises `InputError`, with the option that helps, where the file leaves something open.
     """
@@ -109,7 +109,7 @@ def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
 
 
 def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) -> Fit:
-    """How the load of that experiment is put on its drive, or on several of them.
+    """Fit of the experiment's load to its drive, or to several.
 
     Raises `InputError`, with the option that helps, where even all of them have no room.
     """
@@ -217,7 +217,7 @@ ONCE = "Preconditioned: full, then overwritten once at random."
 
 
 def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
-    """Description of a load that has no end of its own, or that of its requests."""
+    """Description of an endless load, or of its requests."""
     streams: Sequence[Mapping[str, Any]] = workload.get("streams") or []
     classes: Mapping[str, Mapping[str, Any]] = workload.get("classes") or {}
     shares = [it.get("read_share") for it in (*streams, *classes.values()) or (workload,)]
@@ -231,7 +231,7 @@ def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
 def _preconditioned(
     found: Record, steady: Mapping[str, Any], room: float, effort: Effort
 ) -> tuple[str, str]:
-    """How the drives are preconditioned, and the words for it.
+    """Preconditioning of the drives, with a description.
 
     The trace is repeated, unless it writes so little that this takes too many requests.
     """
@@ -255,9 +255,9 @@ def _written(found: Record) -> float:
 
 
 def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[int, int]:
-    """Replays after which the trace has overwritten its footprint, and those measured after that.
+    """Replays for overwriting the footprint, and for the measurement.
 
-    What is measured writes `enough` bytes, within the limits of a run. With `moves`, replays go to
+    The measurement writes `enough` bytes, within the limits of a run. With `moves`, replays go to
     other places, and overwrite the data of the preparation from the first request.
     """
     if not found.duration_seconds:

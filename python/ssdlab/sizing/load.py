@@ -23,10 +23,10 @@ class Facts:
         self._known: dict[str, list[tuple[int, Record]]] = {}
 
     def of(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """What it holds, with how many requests lie beyond a drive of that capacity.
+        """Contents of the trace, with requests beyond a drive of that capacity.
 
-        What no request exceeds none exceeds on a larger drive; where some do, they do on a smaller
-        one. How many does not matter.
+        an empty excess stays empty on larger drives; where some do, they do on a smaller one. How
+        many does not matter.
         """
         with self._lock:
             known = self._known.setdefault(json.dumps([path, options]), [])
@@ -78,7 +78,7 @@ class Load:
         return layers.from_options([f"{key}={value}" for key, value in self.keys.items()])
 
     def words(self) -> list[str]:
-        """What `ssdlab run` is told of it, beside the keys."""
+        """Arguments of `ssdlab run` besides the keys."""
         if self.trace is not None:
             mapped = [] if self.columns is None else ["--columns", self.columns]
             return ["--trace", str(self.trace), *mapped]

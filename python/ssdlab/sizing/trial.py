@@ -1,4 +1,4 @@
-"""One design, simulated: preconditioned, then run under the trace, with one or several seeds."""
+"""Simulation of one design: preconditioned, then run under the trace, with one or several seeds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ssdlab.running import Progress, run_layers
 
 #: A single run is enough if its figure is better or worse than the limit by this factor.
 CLEAR = 1.25
-#: Capacities that the trace must write for its own write amplification to be used; otherwise
-#: it is that of the preconditioning, in which the trace is repeated until it has settled.
+#: Capacities that the trace must write for its own write amplification to be used; otherwise the
+#: preconditioning's is used, in which the trace is repeated until it has settled.
 ENOUGH = 0.05
 #: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
 SEEDS, MOST_SEEDS = 3, 5
 DAY_SECONDS = 86_400
-#: What is said where the measured part of a trace has no writes.
+#: Text for a measurement without writes.
 TOO_SHORT = "not known from this run: what was measured of the trace has too few writes"
 DAYS = 365
 
@@ -51,11 +51,11 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """What people call the figure."""
+        """Display name of the figure."""
         return {"p99_us": "p99", "p999_us": "p99.9"}.get(self.figure, self.figure)
 
     def kept(self, values: Sequence[float | None]) -> bool | None:
-        """Whether values of several seeds keep the limit; None if that cannot be told."""
+        """Decision over several seeds; None if that cannot be told."""
         known = [value for value in values if value is not None]
         if len(known) < len(values):
             return True if self.if_known else None
@@ -76,11 +76,11 @@ class Goal:
 
 @dataclass
 class Trial:
-    """What the runs of a design gave, an element of each list for each seed."""
+    """Runs of a design, a list element per seed."""
 
     design: Design
     scale: int
-    #: Whether the trace writes anything.
+    #: True if the trace has writes.
     writes: bool
     layers: Sequence[Layer]
     found: list[Results] = field(default_factory=list)
@@ -89,18 +89,18 @@ class Trial:
 
     @property
     def over_provisioning(self) -> float:
-        """Spare / exported space, as it came out."""
+        """Resulting spare / exported space."""
         nominal = self.found[0].flash.spare.nominal
         return float(nominal / (1 - nominal))
 
     @property
     def capacity_bytes(self) -> int:
-        """What all drives export, in whole."""
+        """Exported bytes of all drives."""
         return int(self.found[0].capacity_bytes) * self.scale
 
     @property
     def flash_bytes(self) -> float:
-        """What their flash holds of data."""
+        """Data bytes of their flash."""
         return self.capacity_bytes * (1 + self.over_provisioning)
 
     def values(self, figure: str) -> list[float | None]:
@@ -134,7 +134,7 @@ class Trial:
 
     @property
     def daily_bytes(self) -> float:
-        """What the trace writes in a day at its rate."""
+        """Daily bytes of the trace at its rate."""
         rates = [it.host.write.mb_per_s or 0.0 for it in self.found if "write" in it.host]
         return statistics.fmean(rates) * 1e6 * DAY_SECONDS if rates else 0.0
 
@@ -153,7 +153,7 @@ class Trial:
 
     @property
     def least_years(self) -> float | None:
-        """Years that it lasts at least by arithmetic, where the runs do not tell its lifetime."""
+        """Lower bound of the lifetime in years, where runs do not tell it."""
         lives = [lifetime.of(results) for results in self.found]
         bounds = [
             it.host_bytes if it.host_bytes is not None else it.at_least_bytes
@@ -166,7 +166,7 @@ class Trial:
         return min(known) / self.daily_bytes / DAYS
 
     def kept(self, goal: Goal) -> bool | None:
-        """Whether a goal is met; None if the seeds so far do not tell."""
+        """Decision on a goal; None if the seeds so far do not tell."""
         kept = goal.kept(self.values(goal.figure))
         if goal.figure != "years" or self.mean("years") is not None:
             return kept
@@ -175,7 +175,7 @@ class Trial:
 
     @property
     def overloaded(self) -> bool:
-        """Whether requests waited ever longer."""
+        """True if the backlog kept growing."""
         return any("overloaded" in results.warning_names() for results in self.found)
 
     def _p99_us(self, results: Results) -> float:
@@ -205,7 +205,7 @@ class Trial:
         return written / daily / DAYS if written is not None and daily else None
 
     def verdict(self, goals: Sequence[Goal]) -> bool | None:
-        """Whether all goals are met; None if the seeds so far do not tell."""
+        """Decision on all goals; None if the seeds so far do not tell."""
         kept = [self.kept(goal) for goal in goals]
         if False in kept:
             return False
@@ -241,7 +241,7 @@ class Trial:
 
 
 def evenness_of(results: Results) -> float:
-    """How evenly a run wore the blocks; 1 where it is not known."""
+    """Evenness of a run's wear; 1 where it is not known."""
     found = ((results.get("wear") or {}).get("lifetime") or {}).get("evenness")
     return 1.0 if found is None else float(found)
 
@@ -291,7 +291,7 @@ def judge(
     least: int = 1,
     cancelled: threading.Event | None = None,
 ) -> bool:
-    """Run until it is clear whether the goals are met; what is never clear does not meet them.
+    """Run until it is clear whether the goals are met; an inconclusive goal counts as missed.
 
     `least` is how many seeds it takes to meet them; fewer may tell that they are not met.
     """

@@ -1,7 +1,7 @@
 """Sweeps: many experiments at once, on all cores or a cluster. `ssdlab.sweep` is the way in.
 
-`space` reads what varies, `plan` makes points of it, `backends` runs them, `journal` keeps what is
-done, `table` makes rows of it, `search` chooses points by what was found.
+`space` parses the axes, `plan` builds the points, `backends` run them, `journal` stores their
+outcomes, `table` builds the rows, `search` chooses points from earlier outcomes.
 """
 
 from ssdlab.sweeps.result import Finished, Sweep

@@ -1,4 +1,4 @@
-"""Where points run: local processes, a Dask cluster, or any executor of `concurrent.futures`.
+"""Execution of points: local processes, a Dask cluster, or any executor of `concurrent.futures`.
 
 All of them are lanes to one loop, `Crew.run`. A lane holds one point at a time.
 """
@@ -43,7 +43,7 @@ CONNECT_SECONDS = 10
 
 
 class Lost(RuntimeError):
-    """The workers are gone, and what they had finished is kept."""
+    """The workers are gone; completed points are kept."""
 
 
 class Lane(Protocol):
@@ -95,8 +95,8 @@ class _Process:
 def _without_main() -> Iterator[None]:
     """Within, a process that is spawned does not import the program's main module.
 
-    Workers need nothing of it. So they start faster, and a script that sweeps needs no line
-    `if __name__ == "__main__":`.
+    Workers do not need it. So they start faster, and a script that sweeps needs no line `if
+    __name__ == "__main__":`.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -127,7 +127,7 @@ class Crew:
         self._name = name
 
     def run(self, points: Iterable[Point], check: bool, done: Done) -> None:
-        """Run each point once and call `done` with its outcome, in the order in which they end.
+        """Run each point once and call `done` with its outcome, in order of completion.
 
         Raises `Lost` if the workers are gone for good.
         """
@@ -156,7 +156,7 @@ class Crew:
     def _outcome(
         self, future: Future[Outcome], point: Point, lane: Lane, deaths: dict[str, int]
     ) -> Outcome | None:
-        """What became of a point; None if it is to run again."""
+        """Outcome of a point; None if it is to run again."""
         try:
             return future.result()
         except BrokenExecutor:
@@ -195,8 +195,8 @@ def local(workers: int) -> Iterator[Crew]:
 def on(executor: Any, source: str) -> Iterator[Crew]:
     """The crew of an executor, a Dask client or the address of a Dask scheduler.
 
-    Raises `InputError` for what is none of them, for a scheduler that cannot be reached and for
-    workers of another version of ssdlab.
+    Raises `InputError` for anything else, an unreachable scheduler, or workers of another version
+    of ssdlab.
     """
     if isinstance(executor, str):
         with _connected(executor, source) as client:

@@ -1,8 +1,8 @@
 """The full results of each point, a line of JSON each, from which an interrupted sweep resumes.
 
-A line is appended as soon as its point is done, so that nothing finished is lost. Each ends with
-a checksum. When a sweep goes on, a line that is damaged or breaks a law of results is dropped, and
-its point is simulated again. Only points that succeeded count as done.
+A line is appended as soon as its point is done, so that nothing finished is lost. Each ends with a
+checksum. On resuming, a line that is damaged or breaks a law of results is dropped, and its point
+is simulated again. Only points that succeeded count as done.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _AGAIN = "the file is damaged or was edited; the same sweep again simulates that
 
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
 _BEGINS = b'{"key": "'
-#: Lines that are looked at to know a journal whose first ones are damaged, and bytes of each.
+#: Lines examined to recognise a damaged journal, and bytes of each.
 _LOOKED_AT = 64
 _LOOKED_AT_BYTES = 1 << 20
 #: Text of lines: JSON as it is written here, without controls.
 _TEXT = re.compile(rb"[ -~\n]*")
 _RESULTS = b', "results": '
-#: Text before the checksum of all that is before this.
+#: Text between a line and its checksum.
 _SUM = b', "crc32": "'
 
 
 class Journal:
-    """Where outcomes are kept, by the key of their point; without a path, in a temporary file."""
+    """Outcomes by the key of their point; without a path, in a temporary file."""
 
     def __init__(self, path: Path | None, force: bool = False) -> None:
         self.path = path
@@ -50,7 +50,7 @@ class Journal:
         #: The parameters and goals of the sweep; every line has them.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
-        #: Every point that the file had, also those that failed, and what was asked then.
+        #: All points of the file, failed ones included, and their parameters.
         self._found: set[str] = set()
         self._was_asked: dict[str, Any] = {}
         self._is_moved = False
@@ -97,7 +97,7 @@ class Journal:
         return journal
 
     def _scan(self, problem: Callable[[bytes], str | None]) -> None:
-        """Note where the lines are; those of which `problem` says what is wrong are dropped."""
+        """Note where the lines are; lines with a `problem` are dropped."""
         self._file.seek(0)
         place = 0
         for number, line in enumerate(self._file, start=1):
@@ -105,7 +105,7 @@ class Journal:
                 # Another process was killed while it wrote.
                 self._file.truncate(place)
                 break
-            # Of what was not synced a power cut may leave zeroes.
+            # A power cut may leave zeroes in unsynced data.
             head = _LINE.match(line)
             wrong = "it is no line of a sweep" if head is None else problem(line)
             if wrong is not None:
@@ -121,7 +121,7 @@ class Journal:
     def refuse_another(self, points: Iterable[Point] | None) -> None:
         """Raise `InputError` if the file has points of another sweep, which this one would drop.
 
-        `points` are those of this one; None if it searches, so that they are not known yet. Then
+        `points` are those of this sweep; None if it searches, so that they are not known yet. Then
         what was asked must be the same, and at least as many points.
         """
         if self._force or not self._found:
@@ -200,7 +200,7 @@ class Journal:
         return results
 
     def finish(self, points: Iterable[Point]) -> None:
-        """Put the lines in the order of the points, errors too, and drop what is not of them."""
+        """Sort the lines by point, errors included, and drop foreign ones."""
         if self.path is None:
             return
 
@@ -250,7 +250,7 @@ def _point(line: Any) -> Point:
 
 
 def _is_journal(path: Path) -> bool:
-    """True if the file was written by a sweep, or has nothing in it."""
+    """True for a sweep's file, or an empty one."""
     try:
         with reading.opened(path) as file:
             lines = [file.readline(_LOOKED_AT_BYTES) for _ in range(_LOOKED_AT)]
@@ -286,7 +286,7 @@ def _whole_line(head: bytes, results: bytes) -> bytes:
 
 
 def _sum_problem(line: bytes) -> str | None:
-    """What is wrong with the checksum of a line, if anything is."""
+    """Error in a line's checksum, if any."""
     body, mark, said = line.rpartition(_SUM)
     if not mark:
         return "it has no checksum"
@@ -295,7 +295,7 @@ def _sum_problem(line: bytes) -> str | None:
 
 
 def _problem(line: bytes) -> str | None:
-    """What is wrong with a line, so that its point is not believed; None where all is right."""
+    """Error in a line that invalidates its point; None where all is right."""
     if (found := _sum_problem(line)) is not None:
         return found
     try:
@@ -308,7 +308,7 @@ def _problem(line: bytes) -> str | None:
 
 
 def _lawful(source: str, text: bytes) -> dict[str, Any]:
-    """A line whose results are those of a run. Raises `InputError`, which names `source`."""
+    """A line with lawful results. Raises `InputError`, which names `source`."""
     line: dict[str, Any] = reading.parsed(source, text)
     if (results := line["results"]) is not None:
         _refuse_schema(results, source)

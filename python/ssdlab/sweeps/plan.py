@@ -1,8 +1,8 @@
-"""Which points a sweep has: every experiment with every combination of the axes' values.
+"""Points of a sweep: every experiment with every combination of the axes' values.
 
-A point is a stack of layers like that of any run. Its seed is that of its experiment, so that all
-designs meet the same requests, and a point is what `ssdlab run` gives with the same settings. Its
-key is a digest of all that decides its results.
+A point is a stack of layers like any run's. It has its experiment's seed, so that all designs meet
+the same requests, and equals `ssdlab run` with the same settings. Its key is a digest of all that
+decides its results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
 
-#: The key whose size is relative to a footprint by way of the capacity that it gives.
+#: Key whose size relative to a footprint follows from the resulting capacity.
 BLOCKS = "device.blocks_per_plane"
 #: The keys of a trace that say how it is read.
 READING = (
@@ -45,7 +45,7 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True)
 class Base:
-    """What all points of an experiment share.
+    """Common part of all points.
 
     `below` lies below what varies, `peers` are assignments beside it, `above` lies above it.
     `allow_code` permits the files that vary to name code; the layers say it for themselves.
@@ -60,7 +60,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Point:
-    """One experiment of a sweep, resolved; or the error that says why it is none."""
+    """A resolved experiment of a sweep; or the error that says why it is none."""
 
     parameters: dict[str, Any]
     layers: Sequence[Layer]

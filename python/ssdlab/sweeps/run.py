@@ -54,22 +54,21 @@ def sweep(
 
     - `experiment` and further arguments are as for `ssdlab.run`; `experiment` may be a list.
     - `vary`: parameters and their values, by key (or `device`, `workload`, `trace`): a list of
-    values, or a text
-      such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a factor); the grid is
-      every combination. "footprint*0.5" is half of the footprint of the trace; for
-      `device.blocks_per_plane`, the blocks with which the device offers that.
+      values, or a text such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a
+      factor); the grid is every combination. "footprint*0.5" is half of the footprint of the trace;
+      for `device.blocks_per_plane`, the blocks with which the device offers that.
     - `repeat`: run every point with this many seeds, its own and the following ones; `means()` has
       the means with their 95 % confidence intervals.
     - `skip`: leave out points that cannot be built, which are refused otherwise.
     - `search`: run only this many points of that space, chosen by Optuna for the objectives.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
       "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
-    - `workers`: worker processes; by default one per core. `executor` instead is an
-      executor of `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
+    - `workers`: worker processes; by default one per core. `executor` instead is an executor of
+      `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
     - `out`: the table's file (.parquet or .csv); beside it, as .jsonl, the full results of each
-      point, from which an interrupted sweep resumes, or one with more values goes on. Files of
-      another sweep or program are refused unless `force` is given.
-    - `progress` is told the points done and to do.
+      point, from which the same sweep resumes, also with more values. Files of another sweep or
+      program are refused unless `force` is given.
+    - `progress` is called with the points done and their total.
 
     Every point runs with the seed of its experiment: all designs serve the same requests, and a
     point is bit-identical wherever it ran. A point that fails is a row with its error.
@@ -148,7 +147,7 @@ def run(
     skip: bool = False,
     force: bool = False,
 ) -> Sweep:
-    """As `sweep`, with everything prepared; `option` is what goes before a name in messages.
+    """`sweep` with prepared arguments; `option` is what goes before a name in messages.
 
     `many` allows grids of more than `MAX_POINTS` points.
     """

@@ -54,7 +54,7 @@ def run(
     check: bool,
     evaluate: Callable[[Sequence[Point]], Sequence[Mapping[str, Any]]],
 ) -> list[Point]:
-    """Look at `trials` points; those that were looked at, in order.
+    """Look at `trials` points; returns them in order.
 
     `evaluate` runs points and returns their rows.
     """

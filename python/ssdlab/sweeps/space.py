@@ -1,4 +1,4 @@
-"""What varies: the axes of a sweep, from `KEY=SPEC` or from Python values.
+"""Axes of a sweep: the axes of a sweep, from `KEY=SPEC` or from Python values.
 
 A spec is a list of items with commas between them. An item is a value as `--set` takes it, or a
 range with both ends: `1..8` (whole steps), `0.05..0.3:0.05` or `5%..30%:5%` (a step),
@@ -31,7 +31,7 @@ _PLAIN: Mapping[str, Decimal] = {
     "%": Decimal("0.01"),
     **{letter: Decimal(10) ** n for letter, n in {"k": 3, "K": 3, "M": 6, "G": 9}.items()},
 }
-#: Units that a range may mix, by what they measure.
+#: Units that a range may mix, by quantity.
 _UNITS: dict[str, tuple[str, Decimal]] = {
     **{f"{u}{s}": (f"size{s}", Decimal(1 << n)) for u, n in _SIZES.items() for s in ("", "/s")},
     **{f"{u}{s}": (f"size{s}", Decimal(10) ** n) for u, n in _DECIMALS.items() for s in ("", "/s")},
@@ -65,10 +65,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that varies: a full key or one of `NAMES`, and its values.
+    """An axis: a full key or one of `NAMES`, and its values.
 
-    `span` is set instead where a search may choose freely between two ends; `ordered` says that
-    the values are those of a range.
+    `span` is set instead where a search may choose freely between two ends; `ordered` marks values
+    of a range.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Axis:
     ordered: bool = False
 
     def words(self) -> list[str] | str:
-        """What varies as the journal has it: the values, or the ends of a span."""
+        """The axis in the form of the journal: the values, or the ends of a span."""
         if self.span is not None:
             return f"{self.span.low}..{self.span.high}{self.span.unit}"
         return [text_of(value) for value in self.values]
@@ -96,7 +96,7 @@ def text_of(value: Any) -> str:
 
 
 def is_of_load(name: str) -> bool:
-    """True if an axis says what is asked of the device, and not only how many requests."""
+    """True if an axis changes the load, beyond a number of requests."""
     return name in ("workload", "trace") or (
         name.startswith("workload.") and name != "workload.requests"
     )

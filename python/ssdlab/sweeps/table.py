@@ -1,7 +1,7 @@
 """A sweep as a tidy table: a row for each point, its parameters, its results, its error.
 
-A column of the results is called by its path, such as `host.read.percentiles_us.99`. What a run
-took on its machine is left out, so that the same sweep gives the same table everywhere.
+A column of the results is called by its path, such as `host.read.percentiles_us.99`. The duration
+of a run is left out, so that the same sweep gives the same table everywhere.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ WRITERS = {".parquet": parquet, ".csv": comma_separated}
 def find(name: str, known: Iterable[str], source: str) -> str:
     """The column that `name` means: its path, the end of one, or p99 and the like.
 
-    Where several end so, that of all requests is meant, and never that of a class. Raises
-    `InputError` with the nearest.
+    Among several, the figure of all requests is meant, never a class's. Raises `InputError` with
+    the nearest.
     """
     known = list(known)
     if name in known:
@@ -158,7 +158,7 @@ def said(column: str, value: Any) -> str:
 
 @dataclass(frozen=True)
 class Objective:
-    """A column, and whether more of it is better."""
+    """A column, and true if more is better."""
 
     column: str
     maximize: bool
@@ -173,7 +173,7 @@ class Constraint:
     limit: float
 
     def excess(self, row: Mapping[str, Any]) -> float:
-        """By how much a row breaks it; zero or less if it does not."""
+        """Amount by which a row violates it; zero or less if it does not."""
         value = row.get(self.column)
         if not isinstance(value, int | float):
             return float("inf")
@@ -251,7 +251,7 @@ class Goals:
         return cls(objectives, limits)
 
     def pareto(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Which rows keep the constraints and are beaten by no other that does."""
+        """Undominated rows that satisfy the constraints."""
         kept = []
         for place, row in enumerate(rows):
             values = self.values(row)

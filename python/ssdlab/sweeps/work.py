@@ -1,4 +1,4 @@
-"""What a worker does, wherever it is: one point at a time, from layers to results.
+"""Work of a worker, in any place: one point at a time, from layers to results.
 
 An outcome is a pair of texts, one of them None: the results as JSON, or what went wrong. Whatever
 goes wrong inside a point is its outcome, never the end of the worker.

@@ -1,8 +1,8 @@
 """Any table as a trace: Parquet, Arrow, data frames, patterns of files.
 
-What the engine reads by itself it is given as it is: all text, and Parquet of its own. Everything
-else is read once with pyarrow, a batch at a time, and kept as a Parquet file that the engine reads,
-in the folder of the cache.
+Paths that the engine reads are passed on: all text, and Parquet of its own. Everything else is read
+once with pyarrow, a batch at a time, and kept as a Parquet file that the engine reads, in the
+folder of the cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ssdlab.tables.merge import merged
 VERSION = 3
 #: Rows of a group of the file that is written.
 GROUP_ROWS = 1 << 17
-#: What a table may say beside the others, by what the engine calls it.
+#: Optional columns, by the engine's names.
 OPTIONAL = {"handle": "handle", "fua": "fua", "end": "end_ns"}
 #: Endings for which no other package is asked.
 _ENDINGS = (
@@ -44,18 +44,18 @@ matches = sources.matches
 
 
 def is_object(trace: Any) -> bool:
-    """Whether a trace is given as a table in memory, not as a path."""
+    """True for a table in memory."""
     return trace is not None and not isinstance(trace, str | os.PathLike)
 
 
 def as_trace(
     trace: Any, columns: str | None = None, source: str = "argument trace"
 ) -> str | os.PathLike[str]:
-    """The path of a trace that the engine reads: that of `trace`, or of a file made from it.
+    """The path of a trace that the engine reads: `trace` itself, or a converted file.
 
     `trace` is a path, a pattern of paths, or a table in memory; `columns` maps its columns by name.
-    The engine takes them where the path is that of the trace. Raises `InputError` for a table that
-    is no trace.
+    For a path of a trace, the engine does the mapping. Raises `InputError` for a table that is no
+    trace.
     """
     if is_object(trace):
         target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
@@ -84,14 +84,14 @@ def as_trace(
 
 
 def named(message: str) -> str:
-    """A message of the engine with the user's tables in place of the files made from them."""
+    """An engine message with the user's names of tables."""
     for made, name in _names.items():
         message = message.replace(f"trace {made}", name).replace(made, name.removeprefix("trace "))
     return message
 
 
 def _of_plugin(path: Path) -> Any:
-    """What another package reads in a file with an ending of its own."""
+    """Table read by a plugin, by extension."""
     if path.suffix.lower() in KNOWN or not path.is_file():
         return None
     from ssdlab import plugins
@@ -196,7 +196,7 @@ def _refuse_row(
 ) -> None:
     """Raise `InputError` for the first row of a batch that is refused, with its place.
 
-    Whether so many rows are refused is asked of half as many at each step.
+    The batch is bisected.
     """
     refused: InputError | None = None
 
@@ -306,7 +306,7 @@ def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: 
 
 
 def _is_mapped(path: Path, columns: str | None) -> bool:
-    """Whether the columns of a file are read here: those of Parquet and Arrow."""
+    """True if Python reads the columns: for Parquet and Arrow."""
     if sources.is_table(path):
         return True
     return columns is not None and path.is_file() and sources.is_parquet(path)
@@ -325,13 +325,13 @@ def _table(path: Path, columns: str | None) -> sources.Batches:
 
 
 def _key(files: Sequence[Path], columns: str | None) -> str:
-    """What a converted file is called: it changes with the files and with how they are read."""
+    """Name of a converted file: it changes with the files and with how they are read."""
     states = [(os.path.abspath(it), it.stat().st_size, it.stat().st_mtime_ns) for it in files]
     text = json.dumps([VERSION, _core.version, columns, states])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-#: What a message calls the table of a file that was made from it.
+#: User's names of tables from which files were made.
 _names: dict[str, str] = {}
 _made: list[Path] = []
 

@@ -1,4 +1,4 @@
-"""Which columns of a table say what: by their names, or as the user maps them.
+"""Roles of a table's columns: by their names, or as the user maps them.
 
     time=ts:us,offset=lba*512,size=(nlb+1)*4096,op=code:1=write,2=read,device=vm
 
@@ -27,8 +27,8 @@ SIZE_UNITS = {"bytes": 1, "B": 1, "sectors": 512, "KiB": 1024}
 SKIP = "skip"
 EXAMPLE = "time=ts,offset=lba*512,size=len,op=rw"
 
-#: Names of columns by role, as letters and digits alone. What is counted in sectors stands apart:
-#: a "block" or an "lba" has no size that everybody agrees on.
+#: Names of columns by role, as letters and digits alone. Columns counted in sectors are separate: a
+#: "block" or an "lba" has no size that everybody agrees on.
 _NAMES = {
     "time": "time timestamp ts at arrival arrivaltime start starttime issuetime datetime date "
     "begin atns arrivalns timens timeus timems times timestampns timestampus timestampms "
@@ -57,7 +57,7 @@ KNOWN: Mapping[frozenset[str], str] = {
 _TIME_NAME = re.compile(r"(?:_|\b|time|timestamp|ts|at)\(?(ns|us|ms|s|sec|seconds)\)?$", re.I)
 _STEP = re.compile(r"\s*([*/+-])\s*([0-9]+(?:\.[0-9]+)?)\s*")
 _STEPS = f"(?P<steps>(?:{_STEP.pattern})*)"
-#: A column with steps behind it, or an expression in parentheses with such.
+#: A column with arithmetic, or a parenthesised expression.
 _PLAIN, _INSIDE = re.compile(f"(?P<name>.+?){_STEPS}"), re.compile(rf"\((?P<name>.+)\){_STEPS}")
 
 
@@ -175,9 +175,9 @@ def _wrong(problem: str) -> InputError:
 
 
 def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Column]:
-    """The columns of a table by role: those that are given, the others by their names.
+    """The columns of a table by role: given ones, the others by name.
 
-    Raises `InputError`, in three lines, for what is missing or could be two columns.
+    Raises `InputError`, in three lines, for missing or ambiguous columns.
     """
     if not given and (known := _known(names)) is not None:
         return known
@@ -202,7 +202,7 @@ def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Colum
 
 
 def refusal(source: str, names: Sequence[str], problem: str, example: str = EXAMPLE) -> InputError:
-    """What is wrong with a table, the columns it has, and the option that maps them."""
+    """An error about a table, with its columns and the option to map them."""
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     return InputError(
         f"{source}: {problem}\n  its columns: {shown}\n  map them: --columns {example}"
@@ -232,7 +232,7 @@ def _named(source: str, names: Sequence[str], role: str, column: Column) -> Colu
 
 
 def _with_unit(role: str, column: Column) -> Column:
-    """The column with the unit of its name, unless an expression has made another of it."""
+    """The column with the unit in its name, unless an expression changes it."""
     if column.unit or column.factor != 1:
         return column
     return replace(column, unit=_unit(role, column.name))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import _core
 
-#: The folder in that of the cache, and the ending: the engine counts these files towards the bound
+#: Folder within the cache, and the extension: the engine counts these files towards the bound
 #: (`crates/lab/src/cache/shelf.rs`).
 FOLDER, ENDING = "traces", ".parquet"
 #: Characters of a table's own name that its converted file begins with.
@@ -36,7 +36,7 @@ def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) 
 
 
 def _new(target: Path, make: Callable[[Path], object], instead: Path) -> Path:
-    """Makes a file that is not kept yet; what is larger than the cache may be is a file apart."""
+    """Makes a file that is not kept yet; files beyond the cache's limit become temporary."""
     own = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         make(own)
@@ -68,7 +68,7 @@ def _called(table: str) -> str:
 
 
 def _folder() -> Path | None:
-    """Where converted files are kept; None where nothing is, or nothing can be."""
+    """Folder of converted files; None where nothing is, or nothing can be."""
     base = _core.cache_folder()
     if base is None or _core.cache_bound() is None:
         return None
@@ -100,7 +100,7 @@ def entries(base: Path) -> list[dict[str, Any]]:
 
 
 def clear(base: Path) -> tuple[int, int]:
-    """Remove every converted trace, and what is left of conversions that were killed."""
+    """Remove every converted trace, and remains of killed conversions."""
     count = taken = 0
     for path in (base / FOLDER).glob("*"):
         size = path.stat().st_size

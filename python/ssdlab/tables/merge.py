@@ -9,7 +9,7 @@ from typing import Any
 def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
     """The requests of all streams in order of time; a stream alone stays as it is.
 
-    What is held is a batch of each stream: everything before the first end of them can go.
+    One batch of each stream is held: everything before the first end of them can go.
     """
     if len(streams) == 1:
         yield from streams[0]

@@ -29,7 +29,7 @@ class Batches:
     names: Sequence[str]
     #: Reads these columns.
     read: Any
-    #: Where a person finds a row, counted from zero.
+    #: Description of a row's position, counted from zero.
     place: Callable[[int], str] = lambda row: f"row {row + 1:,}"
 
 

@@ -128,7 +128,7 @@ def _scaled(number: Any, part: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _ns(number: Any, column: Column, refuse: Refuse) -> Any:
-    """Whole numbers as ns; those of Windows count from 1601, too long ago for an int64 of ns."""
+    """Whole numbers as ns; Windows times count from 1601, beyond an int64 of ns."""
     if column.unit == "filetime":
         _, pc = _compute()
         number = pc.subtract_checked(number, _SINCE_1601 * 10**7)
@@ -147,7 +147,7 @@ def _iso(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _known_unit(number: Any, column: Column, refuse: Refuse) -> Column:
-    """The column with its unit: as given, as its name says, or that of an epoch time."""
+    """The column with its unit: given, from its name, or that of an epoch time."""
     if column.unit or not len(number):
         return column
     pa, pc = _compute()
@@ -217,7 +217,7 @@ def handles(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def forced(array: Any, column: Column, refuse: Refuse) -> Any:
-    """Whether each write is forced to the medium; a row without a value is not."""
+    """True for forced writes; a row without a value is not."""
     pa, pc = _compute()
     if pa.types.is_boolean(array.type):
         return pc.fill_null(array, False)
@@ -241,11 +241,11 @@ def sectors(offset: Any, size: Any) -> tuple[Any, Any]:
 
 
 class Devices:
-    """Names of devices as numbers, in the order in which they appear; numbers stay."""
+    """Numbers for names of devices, in order of appearance; numbers stay."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        #: Whether the texts are numbers, as the first batch has them.
+        #: True if the first batch has numbers as texts.
         self.are_digits: bool | None = None
 
     def of(self, array: Any, column: Column, refuse: Refuse) -> Any:

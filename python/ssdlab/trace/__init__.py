@@ -40,11 +40,11 @@ Report: TypeAlias = Callable[[Progress], object]
 
 
 def info(path: Path, *, progress: Report | None = None, **options: Any) -> Record:
-    """What the trace holds: requests, sizes, places, times and oddities.
+    """Statistics of the trace: requests, sizes, places, times and oddities.
 
     Sizes are in bytes and times in seconds. The footprint counts pages of 4 KiB of each device;
-    `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is
-    that of a device: `oddities.beyond_device` counts the requests that it has no room for.
+    `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is a
+    device's: `oddities.beyond_device` counts the requests that it has no room for.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")

@@ -39,7 +39,7 @@ def info(name: str, found: Record, file: IO[str]) -> str:
 
 
 def head(found: Record, file: IO[str]) -> str:
-    """The first requests of a trace, each under the line that it was read from."""
+    """The first requests of a trace, each below its source line."""
     console, _ = console_for(file)
     unit = "line" if found.text else "record"
     lines: list[RenderableType] = []

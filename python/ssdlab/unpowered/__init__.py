@@ -1,4 +1,4 @@
-"""Whether a drive keeps its data while it lies unused: `ssdlab retention`.
+"""Retention of a drive without power: `ssdlab retention`.
 
 Two ways to the same numbers. The closed form is the engine's: integrals over the pages of the whole
 drive. Beside it the scaled drive is aged and read once, which is a run like any other. That drive
@@ -24,7 +24,7 @@ from ssdlab.running import Experiment, Part
 BLOCK, OUTSTANDING = 128 * 1024, 32
 #: Retries of the two ways differ by no more than this, as a share and as a number: blocks differ.
 AGREES, AGREES_AT_LEAST = 0.02, 0.02
-#: Losses of the two ways differ by no more than so many standard deviations, and so many pages.
+#: Permitted difference of the two losses, in standard deviations and pages.
 DEVIATIONS, FEW_PAGES = 4.0, 3.0
 #: Keys that apply to drives whose data age.
 AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.scrub.", "device.spares.",
@@ -35,7 +35,7 @@ QLC_BITS = 4
 
 @dataclass(frozen=True)
 class Reading:
-    """One read of the scaled drive."""
+    """A read of the scaled drive."""
 
     mb_per_s: float
     mean_retries: float
@@ -75,7 +75,7 @@ class Kept:
 
     @property
     def expected_retries(self) -> float:
-        """Retries of a page that the closed form expects of the drive as it is simulated."""
+        """Expected retries per page in closed form"""
         return float(self.form["simulated"]["mean_retries"])
 
     @property
@@ -88,7 +88,7 @@ class Kept:
         """Standard deviation of the number of lost pages."""
         form, lost = self.form["simulated"], self.expected_lost
         blocks = max(1.0, self.aged.pages / form["pages_of_block"])
-        # Pages are drawn one by one, and before them the blocks in which they lie.
+        # Pages are drawn singly, after their blocks.
         of_blocks = lost**2 * form["variance_of_blocks"] / blocks
         return math.sqrt(form["lost_together"] * lost + of_blocks)
 
@@ -108,7 +108,7 @@ class Kept:
         return off <= DEVIATIONS * self.deviation_of_lost + FEW_PAGES
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` has it."""
+        """The form of `--json`."""
         return {
             "device": self.device,
             "age": self.age,
@@ -135,7 +135,7 @@ class Kept:
         return f"{retries}{SPREADS[self.form['spread_origin']]} {EVIDENCE}"
 
 
-#: Of reads that begin at the last good reference.
+#: Reads that begin at the last good reference are excluded.
 UNCOMPARED = (
     "Retries depend on what was read before (device.retry.reference); those of the closed form "
     "begin at the table and are not compared."
@@ -174,13 +174,12 @@ def retention(
     seed: int | None = None,
     allow_code: bool = False,
 ) -> Kept:
-    """What `device` loses of its data after `age`, such as "1y at 40C", without power.
+    """Losses of `device` after `age`, such as "1y at 40C", without power.
 
     `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
-    written to the whole drive, at a write amplification of 1. `data` is what is asked about, bytes;
-    all of the drive if it is None. `set` changes single keys. Without `worn` and `written` the wear
-    is that of the key `device.media.cycles`, 0 if it is not given. Raises
-    `InputError` for wrong input.
+    written to the whole drive, at a write amplification of 1. `data` is the amount of data in
+    question, bytes; all of the drive if it is None. `set` changes single keys. Without `worn` and
+    `written` the wear is `device.media.cycles`, 0 by default. Raises `InputError` for wrong input.
 
     >>> found = ssdlab.retention("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
     >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP

@@ -122,7 +122,7 @@ def retention(
 
 @contextlib.contextmanager
 def _named(long: str, at: str | None) -> Iterator[None]:
-    """What is wrong with a time or temperature is said of its option."""
+    """Names the option in errors about a time or temperature."""
     try:
         yield
     except InputError as error:

@@ -61,7 +61,7 @@ class View:
         )
 
     def close(self) -> None:
-        """End the page and the runs that it showed."""
+        """End the page and its runs."""
         page, self._page = self._page, None
         if page is not None:
             page.__exit__(None, None, None)
@@ -94,7 +94,7 @@ def view(
     `experiment` is what `ssdlab.run` takes or the name of a scene, such as "hot-cold"; `arguments`
     are the others of `ssdlab.run`: `device`, `workload`, `trace`, `seed`, `set`. Without any it is
     the scene "cleaning". `beside` are keys in which a second drive differs under the same requests.
-    `port` is that of 127.0.0.1; 0 takes any that is free. Raises `InputError` for wrong input.
+    `port` is on 127.0.0.1; 0 takes any that is free. Raises `InputError` for wrong input.
 
     >>> with ssdlab.view("hot-cold") as shown:  # doctest: +SKIP
     ...     shown.save("hot-cold.html", frames=300)

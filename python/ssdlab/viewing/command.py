@@ -166,7 +166,7 @@ def _scene(
 
 
 def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """The keys of `--beside`, as they were written; their values are texts, as for `--set`."""
+    """Keys of `--beside` as written; their values are texts, as for `--set`."""
     found: dict[str, Any] = {}
     for assignment in assignments:
         key, is_value, value = assignment.partition("=")
@@ -179,7 +179,7 @@ def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:
 
 
 class _EndedBySignals:
-    """Ctrl-C and SIGTERM end what is in it, wherever they come."""
+    """Ctrl-C and SIGTERM end the block at any point."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -49,7 +49,7 @@ def _packed(frames: bytes) -> str:
 
 
 def _policy(script: str) -> str:
-    """A file is opened without a server that says what it may do, so it says it itself."""
+    """A file has no server to set its policy, so it contains one."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
     policy = f"default-src 'none'; {allowed}"

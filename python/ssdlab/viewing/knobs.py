@@ -1,7 +1,7 @@
 """The sliders and choices of a view: keys of the experiment that are worth varying.
 
-A row says which key it turns; a page shows it where the experiment has that key. What it may be set
-to the engine decides, in its own words.
+A row says which key it turns; a page shows it where the experiment has that key. The engine decides
+on valid values and words the errors.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def of(base: Experiment, now: Experiment) -> list[Knob]:
             words = words if value in words else [value, *words]
             found.append(Knob(name, label, "drive", key, value, words, "word"))
     if _at(base, "device.capacity") is not None:
-        # The capacity is given, so that the spare follows from it.
+        # The spare space follows from the given capacity.
         found = [knob for knob in found if knob.name != "spare"]
     return found
 

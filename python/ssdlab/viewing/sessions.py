@@ -1,7 +1,7 @@
 """Sessions of a view: a run of one drive, or of two drives under the same requests.
 
 A session is what a page looks at. Its drives go on together, by the same steps of simulated time.
-What it answers is bounded, and so is how many there are.
+Answers and their number are bounded.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Drive:
         return self.is_ready(LOOK_SECONDS) or self._run.progress() is not None
 
     def progress(self) -> float | None:
-        """How far it is prepared, from 0 to 1."""
+        """Progress of the preparation, from 0 to 1."""
         found = self._run.progress()
         if found is None or not found[2]:
             return None
@@ -168,11 +168,11 @@ class Session:
 
     @property
     def begins_at(self) -> int:
-        """Number of frames before those that are shown."""
+        """Number of frames before the displayed ones."""
         return 1 if self.scene.start > 0 else 0
 
     def frames(self, step_ns: int, count: int) -> list[bytes]:
-        """The first frames of each drive, and `count` frames after them."""
+        """First frames of each drive, and the next `count` frames."""
         return self._joined(self.first(), step_ns, count)
 
     def _joined(self, before: list[bytes], step_ns: int, count: int) -> list[bytes]:
@@ -181,7 +181,7 @@ class Session:
         return [it + drive.take() for it, drive in zip(before, self.drives, strict=True)]
 
     def slow(self, number: int, limit_ns: int) -> list[bytes]:
-        """The frames of all drives at the next slow request of one of them."""
+        """Frames of all drives at the next slow request of one."""
         leader = self.drives[number]
         before = self.first()
         leader.seek_slow(limit_ns)
@@ -193,7 +193,7 @@ class Session:
         return [found[number] for number in range(len(self.drives))]
 
     def stop(self) -> None:
-        """End all of it."""
+        """End all runs."""
         for drive in self.drives:
             drive.stop()
 
@@ -240,7 +240,7 @@ class Sessions:
     ) -> tuple[str, Session]:
         """A new one, in the place of another of the same page; raises `InputError`.
 
-        The other one goes on if the new one is refused.
+        After a refusal the other one continues.
         """
         if len(turned) > MOST_DRIVES:
             raise InputError(f"{len(turned)} drives cannot be shown; 1 or {MOST_DRIVES} can")
@@ -262,7 +262,7 @@ class Sessions:
         return [{}, {}] if self.scene.beside else [{}]
 
     def check(self) -> None:
-        """Raise what is wrong with the experiment, before a page is shown."""
+        """Raise errors of the experiment before a page is shown."""
         session = Session(self.scene, self.begun(), {})
         try:
             while not all(drive.has_begun() for drive in session.drives):

@@ -47,7 +47,7 @@ LOSS, PRICE = 1.1, 1.25
 
 @dataclass(frozen=True)
 class Row:
-    """A change and what it did."""
+    """A change with its effect."""
 
     change: Change
     #: None where it could not be tried.
@@ -55,7 +55,7 @@ class Row:
     verdict: str
     before: float | None = None
     after: float | None = None
-    #: Other figures that it worsens, with the ratio by which each grew.
+    #: Other figures that it worsens, with their growth ratio.
     losses: Mapping[str, float] = field(default_factory=dict)
     #: Why it was left out.
     reason: str = ""
@@ -158,7 +158,7 @@ def tried(
     """Try changes on the experiment of `below`, of which `results` may be known.
 
     `goal` is a word or figure as of `--for`; `among` are groups of changes, `own` changes of the
-    caller's. `progress` is told simulations done and to do. Raises `InputError`.
+    caller's. `progress` is called with the simulations done and their total. Raises `InputError`.
     """
     began = time.perf_counter(), time.process_time()
     if results is None:

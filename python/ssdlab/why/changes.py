@@ -74,7 +74,7 @@ def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
         if assignments:
             found.append(Change(name, group, tuple(assignments)))
     if DRIVE in among:
-        # Before the rows at the end of the table: the last of all are cut.
+        # Before the final rows of the table: the last of all are cut.
         drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
         found[MOST - len(drives) : MOST - len(drives)] = drives
     return found
@@ -99,7 +99,7 @@ def together(first: Change, second: Change) -> Change | None:
 
 
 def _kind(facts: Facts) -> str:
-    """The kind of the drive; of an array, that of its members."""
+    """The kind of the drive; for an array, that of its members."""
     return str(facts.setting(f"{facts.drive}.kind"))
 
 
@@ -175,15 +175,15 @@ def _spare(facts: Facts) -> Sequence[str] | None:
 
 
 def _buffer(facts: Facts) -> Sequence[str] | None:
-    """A write buffer, or twice of it."""
+    """A write buffer, or a doubled one."""
     if facts.buffered:
         twice = facts.times(f"{facts.drive}.buffer.size", 2)
         return twice and [twice]
     return [f"{facts.drive}.buffer.size=16MiB"]
 
 
-#: With more blocks in a plane, a policy that looks at all of them takes minutes for a preparation
-#: that takes a second: `agrawal2008` 74 s with `cost-benefit`. A superblock has one of each plane.
+#: With more blocks per plane, a policy that examines all of them prepares for minutes instead of a
+#: second: `agrawal2008` 74 s with `cost-benefit`. A superblock has one of each plane.
 MANY_BLOCKS = 256
 
 
@@ -352,7 +352,7 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),
 )
 
-#: Drives of the catalogue that stand for their kind, in the order in which they are tried.
+#: Representative drives of the catalogue, in the order of trials.
 DRIVES = {
     "ssd": ("tlc-enterprise", "samsung-983zet", "micron-7450-max", "samsung-pm9a3"),
     "disk": ("scsi-15k", "nearline-24tb", "tlc-client"),

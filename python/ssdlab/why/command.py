@@ -80,7 +80,7 @@ def why(
     quiet: bool,
     **overrides: Any,
 ) -> None:
-    """Try single changes against what limits a drive, and rank them by what they do.
+    """Try single changes against the limit of a drive, ranked by effect.
 
     EXPERIMENT is what ssdlab run takes: results or their directory, a TOML file, or nothing but
     options. Each change is simulated with the seeds of the experiment, as many as it takes to prove

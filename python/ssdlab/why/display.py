@@ -90,7 +90,7 @@ def _sentence(found: Why) -> Text:
 
 
 def effect(row: Row, maximize: bool) -> str:
-    """What a change does to the metric, with its interval.
+    """Effect of a change on the metric, with its interval.
 
     >>>     >>> row = Row(Change("token pace", "settings"), Gain(math.log(10), 0.06, 6), "helps")
     >>> effect(row, False).replace("\\u202f", " "), effect(row, True).replace("\\u202f", " ")

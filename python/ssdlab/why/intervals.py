@@ -1,18 +1,18 @@
-"""How sure a gain is while seeds are still added: intervals that hold together, and at every look.
+"""Confidence of a gain under sequential testing: intervals that hold together, and at every look.
 
 Each seed gives one paired log ratio, as both sides serve the same requests. The mean of these has a
 Student t interval. Its chance of being wrong is `1 - CONFIDENCE` for *all* changes and *all* looks
-together: every change gets an equal part of it (Bonferroni), and every look a share of that part,
-the later looks the larger one (`LOOKS`). So looking at the seeds as they come, and at sixteen
-changes at once, makes no finding more likely by chance.
+together: every change gets an equal part of the error (Bonferroni), and every look a share of it,
+later looks larger ones (`LOOKS`). So looking at the seeds as they come, and at sixteen changes at
+once, makes no finding more likely by chance.
 
 Logarithms of a p99 that jumps between two values are no Gaussian: four seeds that happen to agree
 leave the interval no width. So it is never narrower than half of the experiment's own spread over
 seeds would make it, and what is advised first has held on fresh seeds (`holds`).
 
 A change is dropped that shows no gain with the first seed, half of the least with two, or less than
-the least at a look, whatever later seeds would say: that finds nothing that is not there. What it
-may miss is a gain that is small beside the noise.
+the least at a look, whatever later seeds would say: that finds nothing that is not there. It may
+miss a gain that is small beside the noise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CONFIRMED, FRESH = 3, 6
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
 EXCLUDED = "no gain"
 NO_EFFECT, TRADES = "no effect", "trades"
-#: Of a change that showed no gain with the first seeds, and was not simulated with more.
+#: Verdict on a change without gain at the first seeds, which was not continued.
 DROPPED = "dropped"
 #: Of a gain that did not hold on fresh seeds.
 FAILED = "not confirmed"
@@ -47,7 +47,7 @@ LEFT_OUT = "left out"
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much a figure is better: a log ratio, above 0 where it is."""
+    """Improvement of a figure: a log ratio, above 0 where it is."""
 
     mean: float
     #: Half of the interval; None for a single seed.
@@ -87,7 +87,7 @@ class Gain:
 
     @property
     def decided(self) -> bool:
-        """True if a further seed could not change what is advised: a gain is proved or excluded."""
+        """True if further seeds could not change the advice: a gain is proved or excluded."""
         return self.verdict == HELPS or self.high < math.log(LEAST)
 
 
@@ -130,7 +130,7 @@ def holds(fresh: Sequence[float], spread: float = 0.0) -> bool:
 
 
 def next_look(seeds: int) -> int | None:
-    """With how many seeds is looked next; None after the last look.
+    """Number of seeds at the next look; None after the last look.
 
     >>> next_look(0), next_look(4), next_look(9)
     (4, 6, None)

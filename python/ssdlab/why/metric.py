@@ -27,10 +27,10 @@ FULL = 0.85
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of results, and whether more of it is better.
+    """A figure of results, and true if more is better.
 
-    `column` names it for `ssdlab compare`, None where that has no such figure; `why` says why it
-    was chosen, where nobody asked for it.
+    `column` names it for `ssdlab compare`, None where that has no such figure; `why` has the reason
+    of an automatic choice.
     """
 
     name: str

@@ -33,8 +33,8 @@ SECONDS = 20.0
 #: `agrawal2008` and `sata-2008` took under five loads on one processor of 2023.
 PER_REQUEST, PER_OPERATION = 0.4e-6, 0.12e-6
 PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE = 0.02e-6, 0.12e-6
-#: What is measured takes at least this share of what its preparation takes: of a large drive the
-#: preparation alone may take all of `SECONDS`, and a few requests after it would decide nothing.
+#: Minimum ratio of measured to preparation time: of a large drive the preparation alone may take
+#: all of `SECONDS`, and a few requests after it would decide nothing.
 MEASURED = 0.2
 #: Simulations that a change takes on average until it is decided: many are dropped at the first.
 ON_AVERAGE = 3
@@ -50,7 +50,7 @@ class Plan:
     requests: int | None
     #: Seconds that a simulation takes, about.
     seconds: float
-    #: How the drive is prepared, where that is shorter than the experiment says.
+    #: Preparation of the drive, if shorter than the experiment's.
     prepared: str | None
 
 
@@ -109,7 +109,7 @@ Key: TypeAlias = "tuple[Change | None, int]"
 
 
 class Crew:
-    """Runs simulations on every core; what is refused is an outcome, too."""
+    """Runs simulations on every core; refusals are outcomes, too."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -122,7 +122,7 @@ class Crew:
         self._running[self._pool.submit(self._one, own)] = key
 
     def outcomes(self) -> Iterator[tuple[Key, Results | str]]:
-        """The simulations in the order in which they end, with what more are begun meanwhile."""
+        """Yield simulations in order of completion, starting others meanwhile."""
         while self._running:
             for future in wait(self._running, return_when=FIRST_COMPLETED).done:
                 yield self._running.pop(future), future.result()
@@ -138,7 +138,7 @@ class Crew:
             return str(error)
 
     def stop(self) -> None:
-        """End all of them."""
+        """Stop all simulations."""
         self._stopped.set()
         for future in self._running:
             future.cancel()
@@ -148,8 +148,7 @@ class Crew:
 def crew(workers: int | None) -> Iterator[Crew]:
     """A crew, whose simulations end with the context.
 
-    Their prepared drives are not kept: each is used once, and a hundred of them would drive out
-    those that are used again.
+    Their prepared drives are not kept: each is used once, and would displace reusable ones.
     """
     with cache.off(), ThreadPoolExecutor(workers or portable.cores()) as pool:
         found = Crew(pool)

@@ -1,7 +1,7 @@
 """Recipes: scripts for fio that measure what no data sheet has, and what follows from their output.
 
 A recipe is a module with a `RECIPE`, and its word in `NAMES`. Its scripts run on any drive; its
-`fit` reads the directory in which they were run. What it finds are quantities with intervals.
+`fit` reads the directory in which they were run. The fit returns quantities with intervals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Quantity:
     what: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` has it."""
+        """The form of `--json`."""
         return {
             "value": self.value,
             "low": self.low,
@@ -56,7 +56,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe: what it measures, its scripts for a drive of so many bytes, and its fit."""
+    """A recipe: its purpose, its scripts for a drive of a given size, and its fit."""
 
     summary: str
     scripts: Callable[[int], Mapping[str, str]]
@@ -81,7 +81,7 @@ def is_fit(word: str) -> bool:
 
 
 def scripts(name: str, capacity_bytes: int) -> dict[str, str]:
-    """The files of a recipe, for a drive of so many bytes."""
+    """Files of a recipe for a drive of `capacity_bytes`."""
     return dict(load(name).scripts(capacity_bytes))
 
 

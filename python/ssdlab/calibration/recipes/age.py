@@ -1,4 +1,4 @@
-"""How fast old data are read: the retries that a page takes after days without power.
+"""Read rate of old data: the retries that a page takes after days without power.
 
 A read of a page whose levels have moved is repeated with other references, each time in the same
 time. So latencies lie at t0 + k s: s is found as the period of the latencies, and k counts the
@@ -22,14 +22,14 @@ from ssdlab.calibration.recipes.logs import latencies_us
 from ssdlab.calibration.recipes.numbers import interval
 
 MONTH_DAYS = 365.25 / 12
-#: How far from the best reference a page can still be read, in steps: half of one when new, less
-#: with its errors.
+#: Distance from the best reference within which a page can be read, in steps: half of one when new,
+#: less with its errors.
 WINDOW = 0.45
 #: Requests that are needed at each age.
 FEWEST = 1000
 #: Periods that are looked for, as shares of the latency of fresh data, and how many.
 SHORTEST, LONGEST, TRIED = 0.15, 4.0, 1200
-#: Latencies further off than so many steps are of something else, such as a search.
+#: Latencies more steps away belong to other causes, such as a search.
 MOST_STEPS = 60
 #: Requests in which a period is looked for.
 LOOKED_AT = 3000
@@ -82,7 +82,7 @@ Read an age only once, or on another copy: a drive may rewrite what took many re
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:
-    """The files; 8 GiB of a drive are as good as all of it."""
+    """The files; 8 GiB of a drive represent it."""
     usage = "'write' writes the first 8 GiB of TARGET: DATA THERE ARE LOST."
     return {
         "age.md": PAGE,
@@ -170,7 +170,7 @@ def _ages(directory: Path) -> dict[float, str]:
 def _period(
     all_us: Mapping[float, Sequence[float]], fresh: float, directory: Path
 ) -> tuple[float, float, float]:
-    """The time of a retry: the largest period of the latencies beyond those of fresh data."""
+    """The time of a retry: the largest period in the latencies above those of fresh data."""
     oldest = all_us[max(all_us)]
     spread = statistics.median(abs(it - fresh) for it in all_us[0.0])
     beyond = [it - fresh for it in oldest if it > fresh + max(4 * spread, SHORTEST * fresh)]

@@ -55,8 +55,8 @@ offset=${COPY}m
 size=${COPY}m
 write_bw_log=${STAGE}
 """
-#: The size of the cache is where the rate has fallen below 0.7 of that of the first second, for
-#: good: six samples in a row. Bandwidths are in KiB a second, times in ms.
+#: The cache ends where the rate stays below 0.7 of the first second's: six samples in a row.
+#: Bandwidths are in KiB a second, times in ms.
 BODY = """\
 stage discard
 sleep "${REST:-60}"

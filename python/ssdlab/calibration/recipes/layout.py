@@ -1,11 +1,12 @@
-"""What is inside: page, pages that are read at once, block, write buffer, spare space.
+"""Internal structure of a drive: page, pages that are read at once, block, write buffer, spare
+space.
 
 Reads of two sectors, one on each side of a boundary of pages, cost twice as much as one of a
-sector: the closest boundaries of which all do so are those of pages. The time of a lone read grows
-by a step where it needs one page more of each channel: from step to step lie as many pages as there
-are channels. Of writes in sequence some wait for an erasure: between them lies what a block holds.
-In a burst, what was written runs ahead of what the flash takes by the size of the buffer. Random
-writes to a drive that was filled in sequence slow down when its free blocks are used up.
+sector: the smallest spacing at which all of them do so is the page size. The time of a lone read
+grows by a step where it needs one page more of each channel: from step to step lie as many pages as
+there are channels. Of writes in sequence some wait for an erasure: between them lies what a block
+holds. In a burst, what was written runs ahead of what the flash takes by the size of the buffer.
+Random writes to a drive that was filled in sequence slow down when its free blocks are used up.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
 from ssdlab.calibration.recipes.logs import Latency, latencies, stage
 
 KIB = 1024
-#: Spacings of boundaries that are tried, in KiB. Where they are those of pages, half of the rate is
-#: left; where they are half as far apart, two thirds.
+#: Spacings of boundaries that are tried, in KiB. At page boundaries, the rate is halved; where they
+#: are half as far apart, two thirds.
 SPACINGS, STRADDLES = (1, 2, 4, 8, 16, 32, 64), 0.58
 #: The longest read of the script, the steps that must be seen, and how much a step must exceed what
 #: lies between.
 LONGEST, FEWEST_STEPS, CLEAR = 512 * KIB, 3, 2.0
-#: Writes that wait for an erasure: at least so many, and at most this share of all; they take at
+#: Writes that wait for an erasure: minimum number, and maximum share of all writes; they take at
 #: least this much longer.
 FEWEST_PAUSES, MOST_PAUSES, LONGER = 6, 0.05, 1.5
-#: Behind a buffer the first writes are at least this much faster than those that follow.
+#: Minimum ratio of the first writes' rate to later ones behind a buffer.
 BUFFERED = 1.2
 #: Random writes of a sample, and samples at most.
 FEWEST_WRITES, MOST_SAMPLES = 8, 400
-#: The rate has fallen where it is half way between what it was and what it became.
+#: The rate falls where it is half way between its former and later level.
 HALF, FALLS = 0.5, 0.8
 
 JOBS = """\
@@ -133,7 +134,7 @@ more `WRITES` if nobody waited for an erasure, and a larger `BURST` if that was 
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:
-    """The files: what is written are shares of the drive, whatever its capacity."""
+    """The files: written ranges are shares of the drive, whatever its capacity."""
     usage = "Writes all of TARGET, three times: ALL DATA ON IT ARE LOST."
     return {
         "layout.md": PAGE,
@@ -197,7 +198,7 @@ def _channels(directory: Path, page: int | None, found: Found) -> None:
         found.notes.append("the stage sizes has not all sizes: READS must be larger")
         return
     medians = [statistics.median(times[count]) for count in pages]
-    # Behind page k + 1 the time is longer by growth[k].
+    # After page k + 1 the time grows by growth[k].
     growth = [after - before for before, after in zip(medians, medians[1:], strict=False)]
     best: tuple[float, int] | None = None
     for each in range(1, len(growth) // FEWEST_STEPS + 1):

@@ -14,7 +14,7 @@ from ssdlab.calibration import fio
 #: A sample of bandwidth stands for the time since the one before: these are the shortest and the
 #: most of them that are looked at.
 FEWEST_SAMPLES = 8
-#: The bytes of a log differ from those of the JSON by no more than this: its samples are means.
+#: Maximum difference between the bytes of a log and of the JSON: its samples are means.
 SAME = 0.25
 
 
@@ -119,7 +119,7 @@ class Latency:
 
 
 def latencies(directory: Path, name: str) -> list[Latency]:
-    """The requests of a stage, in the order in which they ended."""
+    """Requests of a stage in order of completion."""
     path = _log(directory, name, "lat")
     found = []
     for at, value, more in _rows(path):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 #: Samples that are drawn anew for an interval, and the seed: the same files give the same answer.
 DRAWS, SEED = 200, 1
-#: Neighbouring samples are not independent: so many are drawn together.
+#: Neighbouring samples are not independent: so blocks of this length are drawn.
 TOGETHER = 5
 #: t quantiles of 97.5 % by degrees of freedom; beyond the last the normal one.
 T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -54,7 +54,7 @@ def resampled(of: Callable[[random.Random], float | None]) -> list[float]:
 
 
 def drawn(samples: Samples, draw: random.Random) -> list[tuple[float, float]]:
-    """As many samples, drawn in stretches of neighbours."""
+    """A sample of equal size, drawn in blocks of neighbours."""
     found: list[tuple[float, float]] = []
     reach = min(TOGETHER, len(samples))
     while len(found) < len(samples):
@@ -70,10 +70,10 @@ def rate(samples: Samples) -> float:
 
 
 def stretches(samples: Samples, most: int, ratio: float, fewest: int) -> list[tuple[int, int]]:
-    """Where the rate changes: at most `most` stretches of samples, each at one rate.
+    """Change points of the rate: at most `most` stretches of samples, each at one rate.
 
-    Those that differ by less than the factor `ratio` from their neighbour are one. A stretch has at
-    least `fewest` samples. The cuts are those that leave the least variance of the logarithm.
+    Neighbouring stretches whose rates differ by less than the factor `ratio` are joined. A stretch
+    has at least `fewest` samples. The cuts minimise the variance of the logarithm.
     """
     # A standstill counts as slow, not as infinitely slow.
     least = max(LEAST * rate(samples), 1.0)
@@ -117,7 +117,7 @@ def stretches(samples: Samples, most: int, ratio: float, fewest: int) -> list[tu
 
 
 def thinned(samples: Samples, most: int) -> list[tuple[float, float]]:
-    """No more than so many samples: neighbours are added up."""
+    """At most `most` samples: neighbours are added up."""
     each = max(1, math.ceil(len(samples) / most))
     groups = [samples[start : start + each] for start in range(0, len(samples), each)]
     return [(sum(a for a, _ in it), sum(b for _, b in it)) for it in groups]

@@ -15,7 +15,7 @@ case "$TARGET" in
           {name}.fio > {name}-nbd.fio; JOBS={name}-nbd.fio ;;
   *) JOBS={name}.fio ;;
 esac
-# One job at a time, each with its results and its log: stage SECTION [NAME].
+# One job at a time, with its results and log: stage SECTION [NAME].
 stage() {{
   STAGE=${{2:-$1}} fio --section="$1" --output-format=json --output="${{2:-$1}}.json" "$JOBS"
 }}

@@ -1,4 +1,4 @@
-"""How much of the map a drive without memory of its own keeps: random reads over a growing span.
+"""Map cache of a drive without DRAM: random reads over a growing span.
 
 A read whose map page is at hand takes t0, another t0 + t_map. Of a span S of which the memory maps
 M bytes the share min(1, M / S) is at hand, so the mean is t0 + (1 - min(1, M / S)) t_map: flat, and
@@ -21,7 +21,7 @@ from ssdlab.calibration.recipes.numbers import interval
 MIB, GIB = 1 << 20, 1 << 30
 #: The smallest span of the script, and the ratio of one to the next.
 SMALLEST, RATIO = 64 * MIB, 2
-#: Spans, and sizes of the memory between two of them, that are tried.
+#: Number of spans, and of memory sizes tried between two of them.
 FEWEST, TRIED = 6, 600
 #: Misses that cost less than this share of a hit are none.
 SEEN = 0.03

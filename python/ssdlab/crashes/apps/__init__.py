@@ -21,7 +21,7 @@ Settings = Mapping[str, str]
 
 
 class Place(NamedTuple):
-    """Where an application works."""
+    """Working place of an application."""
 
     dir: Path
     """The file system, if there is one."""
@@ -88,7 +88,7 @@ RIGHT, SILENT, REFUSED, NOTICED = 0, LOST_STATUS, 4, 1
 
 
 def check_damaged(spec: str, place: Place, lines: Sequence[str]) -> int:
-    """Ask the checker about data of which some cannot be read: what became of it, as a status."""
+    """Ask the checker about data of which some cannot be read: returns the outcome as a status."""
     app, settings = load(spec)
     try:
         app.check(place, settings, lines)
@@ -105,7 +105,7 @@ def check_damaged(spec: str, place: Place, lines: Sequence[str]) -> int:
 
 
 def check(spec: str, place: Place, lines: Sequence[str]) -> int:
-    """Ask the checker of an application; the exit status, as that of any checker."""
+    """Ask the checker of an application; returns the exit status, like any checker."""
     app, settings = load(spec)
     try:
         app.check(place, settings, lines)

@@ -166,7 +166,7 @@ def run(place: Place, settings: Settings) -> None:
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     """Recover, read everything, and compare with the sum of the transfers."""
     data = place.dir / "pg"
-    # The number of a process of before the cut means nothing after it.
+    # The stored process number is obsolete after a cut.
     (data / "postmaster.pid").unlink(missing_ok=True)
     out = _owned(place.tmp / "out")
     for path in out.iterdir():
@@ -189,7 +189,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     failed = [line for line in done.stderr.splitlines() if FAILED.search(line)]
     if failed or done.returncode:
         said = failed[0].partition("] ")[2] if failed else ""
-        # It starts, or it ends before it is asked anything.
+        # The server starts, or ends before the first query.
         kind = Refused if done.returncode and said.startswith(("PANIC", "FATAL")) else ValueError
         raise kind(said or f"the server ended with {done.returncode}")
     problems = (out / "tables").read_text().splitlines()
