@@ -29,7 +29,7 @@ def steps(file: IO[str], what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class Share(ProgressColumn):
-    """The share done, or the count where the end is not known."""
+    """The share done, or the count if the end is unknown."""
 
     def render(self, task: Task) -> Text:
         """The share of `task`."""

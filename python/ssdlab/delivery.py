@@ -43,7 +43,7 @@ _running: ContextVar[Command | None] = ContextVar("running", default=None)
 
 @contextlib.contextmanager
 def command(force: bool = False) -> Iterator[Command]:
-    """While it is entered, outputs that cannot be written are kept elsewhere."""
+    """Within the block unwritable outputs are saved elsewhere."""
     running = Command(force)
     before = _running.set(running)
     try:
@@ -103,7 +103,7 @@ def tell_lost(error: files.NotWrittenError, name: str, content: Content) -> None
 
 
 def failed(message: str) -> None:
-    """Say that an output is not where it should be; the exit status of the command is 1."""
+    """Report a misplaced output; the exit status of the command is 1."""
     running = _running.get()
     if running is not None:
         running.status = FAILED
@@ -111,7 +111,7 @@ def failed(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Say something on standard error that ends nothing."""
+    """Print a note on standard error."""
     print(f"ssdlab: {message}", file=sys.stderr, flush=True)
 
 

@@ -76,12 +76,12 @@ def from_assignment(key: str, value: Any) -> Layer:
 
 
 def from_assignments(table: Mapping[str, Any]) -> list[Layer]:
-    """The one layer of several overrides, whose order says nothing; none if there are none."""
+    """The layer of several overrides, in any order; none if there are none."""
     return from_options([_assignment(key, value) for key, value in table.items()])
 
 
 def from_options(assignments: Sequence[str]) -> list[Layer]:
-    """The one layer of several `--set KEY=VALUE`, whose order says nothing; none if there are none.
+    """The layer of several `--set KEY=VALUE`, in any order; none if there are none.
 
     Raises `InputError` where a key has two values.
     """

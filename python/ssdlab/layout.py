@@ -31,7 +31,7 @@ _WORD = re.compile(r"\s*\S+\s*")
 
 
 class Unfit(Exception):
-    """Rich has to draw it: it is too wide, or its letters are."""
+    """Rich must draw it: it is too wide, or its letters are."""
 
 
 class Part(Protocol):

@@ -193,7 +193,7 @@ class _Server(HTTPServer):
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a connection on a thread of its own."""
+        """Answer a connection in a separate thread."""
         with self._lock:
             has_room = len(self._connections) < MOST_CONNECTIONS or self._turned_out()
             if has_room:
@@ -254,7 +254,7 @@ class _Server(HTTPServer):
         self.shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Errors of one connection are no matter of the terminal."""
+        """Keep connection errors off the terminal."""
 
     def server_close(self) -> None:
         """Close the port and all connections."""
@@ -277,7 +277,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def handle_one_request(self) -> None:
-        """Wait for a request, for a limited time, and answer it."""
+        """Wait for a request within a time limit, and answer it."""
         self.server.attends(self.connection, False, IDLE_SECONDS)
         super().handle_one_request()
 
@@ -294,7 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing on the terminal."""
+        """Log nothing."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer with an error as JSON, and close the connection: its body may be unread."""
@@ -340,7 +340,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' or '.join(others)}"
             return HTTPStatus.NOT_FOUND, f"there is no {path}"
         if method == "POST":
-            # The header alone keeps other sites out: a browser asks before it sends it for them.
+            # The header keeps other sites out: a browser asks before it sends it for them.
             key = self.headers.get(KEY_HEADER, "")
             if not secrets.compare_digest(key.encode(), self.server.key.encode()):
                 return HTTPStatus.FORBIDDEN, "the key is missing: open the address on the terminal"

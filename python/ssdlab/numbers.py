@@ -1,4 +1,4 @@
-"""Numbers as people read them, in tables, pages and charts."""
+"""Numbers for tables, pages and charts."""
 
 from __future__ import annotations
 

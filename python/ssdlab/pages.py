@@ -101,7 +101,7 @@ STYLE = CHARTS + _STYLE
 
 
 class Section(NamedTuple):
-    """A part of a page, left out where it has no body."""
+    """A part of a page, omitted when empty."""
 
     #: Anchor and link name.
     key: str
@@ -115,7 +115,7 @@ class Section(NamedTuple):
 
 
 class KeyFigure(NamedTuple):
-    """A figure that says most, large: what it is, its value, and what to compare it with."""
+    """A main figure in large type: what it is, its value, and what to compare it with."""
 
     name: str
     value: str

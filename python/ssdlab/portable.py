@@ -43,7 +43,7 @@ def refuse_without_live_device() -> None:
 
 
 def lock(file: IO[bytes]) -> None:
-    """Keep other programs from locking an open file until it is closed; `OSError` if one has.
+    """Lock an open file against other programs until it is closed; `OSError` if one has.
 
     Where it is read or written next is not the same afterwards.
     """

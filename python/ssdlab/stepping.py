@@ -94,7 +94,7 @@ class Drive:
         fua: bool = False,
         at_ns: int | None = None,
     ) -> int:
-        """Hand over a request and return its tag: 0, 1, ... in the order of the calls.
+        """Submit a request and return its tag: 0, 1, ... in the order of the calls.
 
         - `at`: when it comes, s, or `at_ns`, ns; by default now. It may lie ahead, not in the past;
         - `op`: "read", "write", "trim" or "flush"; on a drive of zones also "append", "open",
@@ -127,7 +127,7 @@ class Drive:
         *,
         at_ns: Any = None,
     ) -> range:
-        """Hand over many requests, all or none, and return their tags.
+        """Submit many requests, all or none, and return their tags.
 
         Each argument is as for `submit`, or an array of such values (NumPy, Arrow, a list); in
         `handle` 255 is none. The arrays have one length, and their times may be in any order.

@@ -82,7 +82,7 @@ class _SideBySide:
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
-    """The parts that are not None, side by side where they fit."""
+    """Parts other than None, side by side where they fit."""
     shown = [part for part in parts if part is not None]
     return _SideBySide(shown) if shown else None
 

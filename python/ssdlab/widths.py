@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_WIDTH = 100
-#: Blanks between parts that stand beside each other.
+#: Blanks between parts side by side.
 GAP = 4
 #: Replacements for letters that a terminal may lack.
 ASCII = str.maketrans(

@@ -52,7 +52,7 @@ class Answer:
     choice: Choice
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as `ssdlab ask --json` has it."""
+        """The answer in the form of `ssdlab ask --json`."""
         asked = self.question.asked
         said = {"read": [*asked.read], "assumed": [*asked.assumed], "surer": [*asked.surer]}
         return {**said, **self.choice.to_dict()}
@@ -110,7 +110,7 @@ AMOUNTS = ("gb", "years")
 
 
 def _figure(name: str) -> str:
-    """A latency as a trial calls it."""
+    """Name of a latency in trials."""
     return {"p99": "p99_us", "p99.9": "p999_us"}.get(name, name)
 
 

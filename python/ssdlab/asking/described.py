@@ -9,7 +9,7 @@ from ssdlab.asking import words
 from ssdlab.numbers import decimal_size, size
 from ssdlab.sizing.load import Load
 
-#: Assumptions where nothing is said.
+#: Assumptions for unspecified values.
 READ_SHARE, BLOCK, DEPTH = 0.7, 4096, 32
 
 
@@ -104,7 +104,7 @@ def _keys(
 
 
 def of_streams(name: str, streams: Sequence[Stream]) -> Load:
-    """The load of streams that come together, each at its rate."""
+    """The load of concurrent streams, each at its rate."""
     parts = []
     for it in streams:
         words_ = {

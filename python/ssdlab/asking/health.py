@@ -1,4 +1,4 @@
-"""Use and remaining life of a drive, by its own file: smartctl -j, nvme smart-log."""
+"""Use and remaining life of a drive, from its own health data: smartctl -j, nvme smart-log."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Health:
         return f"{by}the flash wears {how} the rating allows for: believe the flash"
 
     def to_dict(self) -> dict[str, Any]:
-        """The health as `ssdlab ask --json` has it."""
+        """The health in the form of `ssdlab ask --json`."""
         return {
             "health": self.name,
             "model": self.wear.model,

@@ -38,12 +38,12 @@ def off(without: bool = True) -> Iterator[None]:
 
 
 def folder() -> Path | None:
-    """The folder of the cache, whether it is in use or not."""
+    """The cache folder, whether or not it is in use."""
     return _core.cache_folder()
 
 
 def entries() -> list[dict[str, Any]]:
-    """Kept entries, the last used first."""
+    """Cache entries, most recently used first."""
     import json
 
     place = folder()
@@ -61,7 +61,7 @@ def traces() -> list[dict[str, Any]]:
 
 
 def clear() -> tuple[int, int, int]:
-    """Remove all that is kept: how many prepared drives and traces there were, and their bytes."""
+    """Remove all entries: how many prepared drives and traces there were, and their bytes."""
     place = folder()
     if place is None:
         return 0, 0, 0
@@ -71,7 +71,7 @@ def clear() -> tuple[int, int, int]:
 
 
 def to_dict() -> dict[str, Any]:
-    """The cache as `ssdlab cache --json` has it."""
+    """The cache in the form of `ssdlab cache --json`."""
     drives, tables, place, bound = entries(), traces(), folder(), _core.cache_bound()
     return {
         "folder": None if place is None else str(place),

@@ -59,7 +59,7 @@ def cache(ctx: click.Context, json_path: str | None) -> None:
 )
 @click.option("--quiet", is_flag=True, help="Do not say what was removed.")
 def clear(quiet: bool) -> None:
-    """Remove all that is kept; runs prepare their drives and convert their tables again."""
+    """Remove all entries; runs prepare their drives and convert their tables again."""
     drives, tables, taken = module.clear()
     if quiet:
         return

@@ -14,7 +14,7 @@ MOST = 20
 
 
 def cache(found: dict[str, Any], file: IO[str]) -> str:
-    """Kept entries, as text for `file`."""
+    """Cache entries, as text for `file`."""
     canvas, entries = Canvas(file), found["entries"]
     if found["folder"] is None:
         return canvas.draw([Text("No folder to keep prepared drives in: set SSDLAB_CACHE.")])

@@ -204,7 +204,7 @@ def _given(ctx: click.Context) -> set[str]:
 
 
 def _no_effect(ctx: click.Context, allowed: set[str], option: str) -> None:
-    """Refuse options that say nothing beside `option`."""
+    """Refuse options without effect beside `option`."""
     names = {it.name: it.opts[-1] for it in ctx.command.params if it.name}
     for name in sorted(_given(ctx) - allowed):
         raise click.UsageError(f"{names[name]} has no effect with {option}")

@@ -101,7 +101,7 @@ def _fit(name: str, pattern: Mapping[str, Any]) -> list[str]:
 
 
 def _chosen(patterns: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """The section of each pattern with the one it is taken from; and the directions without any.
+    """The section of each pattern with its source; and the directions without any.
 
     Where only one of sequential and random is known, the other is taken to be the same.
     """
@@ -119,7 +119,7 @@ def _chosen(patterns: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], li
 
 
 def _keys(kind: str, section: str, pattern: Mapping[str, Any], note: str) -> list[str]:
-    """The law of a pattern, as its kind is written."""
+    """The law of a pattern in the syntax of its kind."""
     comment = [f"# {section}: {note}"] if note else []
     if kind == "linear":
         entries = [f"{_us(pattern['a_us'])} + {_us(pattern['b_us_per_kib'])}/KiB"]

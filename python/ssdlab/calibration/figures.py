@@ -55,5 +55,5 @@ def errors(found: Mapping[str, Any], name: str) -> Figure:
 
 
 def rows(found: Mapping[str, Any]) -> Sequence[Sequence[Figure]]:
-    """Every pattern beside the others, the errors below the times."""
+    """All patterns side by side, the errors below the times."""
     return [[draw(found, name) for name in found["patterns"]] for draw in (times, errors)]

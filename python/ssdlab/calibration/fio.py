@@ -81,7 +81,7 @@ def _texts(target: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _parsed(name: str, text: bytes) -> Any:
-    """fio prints its complaints before the JSON; they are left out."""
+    """fio prints messages before the JSON; they are left out."""
     try:
         result = json.loads(text[max(text.find(b"{"), 0) :])
     except (ValueError, RecursionError) as error:

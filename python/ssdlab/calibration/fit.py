@@ -28,7 +28,7 @@ KINDS = ("linear", "piecewise", "parallel")
 def fitted(
     measured: Measured, kind: str, weights: Weights, required: bool = True
 ) -> dict[str, Any]:
-    """Everything that calibration says of the linear model, as JSON has it.
+    """The complete calibration of the linear model for JSON.
 
     Raises `InputError` for too few points, if lines are `required`.
     """

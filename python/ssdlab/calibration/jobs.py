@@ -68,7 +68,7 @@ class Job:
 
     @property
     def writes_at_random(self) -> bool:
-        """True if it leaves superseded pages all over the drive."""
+        """True if it scatters superseded pages over the drive."""
         return bool(self.workload["random_share"] and self.workload["read_share"] < 1)
 
 
@@ -179,7 +179,7 @@ def _percentile(host: Any, name: str) -> Seen:
         return len(counts) - 1
 
     here, under, over = (bin_of(share + it) for it in (0, -beside, beside))
-    # The nearest that lies in the other bin: no further than it was seen to be.
+    # The nearest edge in the other bin: no further than it was seen to be.
     low = float(edges[under]) if under < here else value
     high = float(edges[over - 1]) if over > here else value
     return Seen.of(value, low, high)

@@ -16,8 +16,9 @@ PATTERNS = ("sequential_read", "random_read", "sequential_write", "random_write"
 
 @contextlib.contextmanager
 def served(early: bool, port: int | None = None, realtime: bool = False) -> Iterator[str]:
-    """Serves it over a Unix socket or a TCP `port`: its address. With `early` it answers earlier by
-    what the server thinks that the way takes, as every server of ssdlab does."""
+    """Serve the reference over a Unix socket or a TCP `port`: its address. With `early` it answers
+    earlier by what the server thinks that the way takes, as every server of ssdlab does.
+    """
     from ssdlab.live import serve
 
     nothing = [{"bytes": 1, "outside_us": 0.0, "least_us": 0.0}]

@@ -30,7 +30,7 @@ from ssdlab.calibration.safety import refuse_to_write
 
 #: Blocks of the largest size that a zone must have, to have places to choose from.
 FEWEST_BLOCKS = 4
-#: Requests of a cell before its mean means anything.
+#: Minimum number of requests for a meaningful mean.
 FEWEST_REQUESTS = 5
 
 
@@ -202,7 +202,7 @@ def _check_block(path: Path, descriptor: int, block: int) -> None:
 
 
 class Loop:
-    """Requests of one cell, made until its time is over."""
+    """Requests of one cell for its duration."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class Loop:
         return Point(cell.pattern, cell.bytes, cell.outstanding, typical, len(self.times))
 
     def thread(self, end: int) -> None:
-        """The turns of one of several threads."""
+        """Loop of one of several threads."""
         try:
             self.turns(end)
         except OSError as error:

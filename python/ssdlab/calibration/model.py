@@ -25,7 +25,7 @@ from ssdlab.layers import Layer
 from ssdlab.running import Experiment, Part, _section, run_layers
 
 SEED = 42
-#: The factors by which a number is changed, one after the other.
+#: Successive factors by which a number is changed.
 STEPS = (2.0, 1.4, 1.18, 1.08, 1.03, 1.015)
 ROUNDS = 4
 #: The factors for sizes and counts.
@@ -37,7 +37,7 @@ DESCENTS = 20
 FAR_OFF = 1.0
 #: A change of all figures below this is none.
 FAINT = 0.003
-#: A number is never searched further than this from where it began.
+#: Maximum ratio of a number to its initial value.
 FARTHEST = 16.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 

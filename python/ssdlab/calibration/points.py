@@ -46,7 +46,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """Points, where they come from, and what should be known about them."""
+    """Points with their origin and notes."""
 
     source: str
     points: list[Point]

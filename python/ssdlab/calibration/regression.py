@@ -87,7 +87,7 @@ def errors_percent(measured: Sequence[float], fitted: Sequence[float]) -> list[f
 
 
 def mean_size(errors: Sequence[float]) -> float:
-    """The mean of the errors without their signs."""
+    """Mean absolute error."""
     return sum(map(abs, errors)) / len(errors)
 
 

@@ -22,7 +22,7 @@ from ssdlab.calibration import fio, known
 from ssdlab.calibration.measure import Plan
 from ssdlab.calibration.points import Measured, Point, Steps, size_text
 
-#: Time of a measurement beyond its own: to start fio, to connect, the last request.
+#: Maximum overrun of a measurement: to start fio, to connect, the last request.
 PATIENCE_SECONDS = 60
 #: Turns of the target and of our own device, for each point.
 TURNS = 5
@@ -98,7 +98,7 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
     # them.
     typical = min if plan.statistic == "low" else statistics.median
     for _ in range(TURNS):
-        # In alternation, because the other load of the machine changes.
+        # Alternating, because the machine's other load varies.
         (point,) = _points(tool, uri, cell, plan, seconds)
         (way,) = _points(tool, ours, cell, plan, seconds)
         requests += point.requests

@@ -24,7 +24,7 @@ from ssdlab.calibration.points import Point, Steps, means
 from ssdlab.calibration.regression import mean_size
 from ssdlab.running import Part, _section, run_layers
 
-#: Requests of a simulated point for each one outstanding, and at least.
+#: Simulated requests per outstanding one, and their minimum.
 REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
 #: Combinations of words that are searched.
 MOST_COMBINATIONS = 64
@@ -32,7 +32,7 @@ MOST_COMBINATIONS = 64
 POPULATION, GENERATIONS = 8, 20
 #: Maximum steps of the final descent.
 MOST_STEPS = 15
-#: The step of its derivatives, as a share of the range: large against the noise of a random load.
+#: Step of numerical derivatives, as a share of the range: large against the noise of a random load.
 STEP = 0.004
 #: A parameter whose whole range would change no time by this share changes nothing.
 FAINT = 1e-3

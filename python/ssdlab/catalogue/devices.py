@@ -166,7 +166,7 @@ def to_buy() -> list[Device]:
 
 
 def of_packages() -> list[Device]:
-    """The devices that other installed packages add, and that can be built."""
+    """Valid devices of installed packages."""
     found = []
     for name in plugins.found("devices"):
         row = Device(name, PACKAGES, "-", NONE)
@@ -179,7 +179,7 @@ def of_packages() -> list[Device]:
 
 
 def kinds() -> dict[str, str]:
-    """The kinds of devices that are no preset, each with its summary."""
+    """Kinds of devices, each with its summary."""
     return {name: said for name, said in _core.list("devices") or [] if name not in DEVICES}
 
 

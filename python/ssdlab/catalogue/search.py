@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 class Synonym(NamedTuple):
-    """A name in other programs for something that has a name here: a row of the engine's table."""
+    """A foreign name of a key: a row of the engine's table."""
 
     word: str
     terms: Sequence[str]

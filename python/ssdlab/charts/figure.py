@@ -187,7 +187,7 @@ class Figure:
         return every if self.bars else sorted(every)
 
     def grid(self) -> Cells:
-        """The sum of the layers, where nothing is an empty cell."""
+        """Sum of the layers, with empty cells where all are empty."""
         layers = [mark for mark in self.series if isinstance(mark, Cells)]
         if len(layers) == 1:
             return layers[0]
@@ -219,7 +219,7 @@ class Figure:
         return sum(_size(mark) for mark in self.series if not isinstance(mark, Level))
 
     def empty(self) -> bool:
-        """True if there is nothing to draw."""
+        """True without content."""
         return self.count() == 0
 
     def styles(self) -> list[tuple[int, int]]:

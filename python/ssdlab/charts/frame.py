@@ -36,7 +36,7 @@ KEYS = ("", " dashed", " fine")
 FEW_MARKS = 5
 #: Places at which the cross-hair reads curves over percentiles.
 READ_AT = 100
-#: Bars that have their number above them.
+#: Maximum number of bars with labels.
 TOLD_BARS = 10
 #: Most bars whose numbers a narrow figure shows.
 TOLD_NARROW = 4
@@ -212,7 +212,7 @@ def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
             continue
         placed.append((left, top))
         side = f"left:calc({left:.1f}% + 8px)" if left < 60 else f"right:{101 - left:.1f}%"
-        # Clear of other dots at the same height.
+        # Avoids other dots at the same height.
         up = f"bottom:calc({100 - top:.1f}% + 6px)" if top > 15 else f"top:calc({top:.1f}% + 6px)"
         found += f'<div class="place minor" style="{side};{up}">{escape(text)}</div>'
     return found
@@ -296,7 +296,7 @@ def _told(drawn: Figure, line: Series, x: object, y: float) -> str:
 
 
 def _curves(drawn: Figure) -> str:
-    """Texts of the cross-hair for each curve, and their places, as JSON."""
+    """Texts and positions of each curve's cross-hair, as JSON."""
     x = [float(value) for value in drawn.all_x()]
     end = max(nines(x[-1]), 1.0)
     places = [end * n / READ_AT for n in range(READ_AT + 1)]

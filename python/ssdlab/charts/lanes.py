@@ -28,7 +28,7 @@ def spans(drawn: Figure, key: str) -> str:
             number += 1
             if right <= left:
                 continue
-            # Nanoseconds, so that no width is rounded to nothing.
+            # In nanoseconds, to avoid widths of zero.
             wide = round(1e3 * (right - left))
             path = f"M{round(1e3 * (left - begin))} {lane}.1h{wide}v.8h-{wide}z"
             if mark.notes:
@@ -136,7 +136,7 @@ def shades(cells: Cells) -> str:
 
 
 def beside(names: Sequence[str], drawn: str, label: str = "") -> str:
-    """A drawing of lanes beside their names; with a label it scrolls, also by keyboard."""
+    """A drawing of lanes with their names; with a label it scrolls, also by keyboard."""
     texts = map(escape, names)
     shown = "".join(f'<div title="{text}">{text}</div>' for text in texts)
     reach = f' tabindex="0" role="region" aria-label="{escape(label, quote=True)}"' if label else ""

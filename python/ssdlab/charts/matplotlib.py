@@ -24,7 +24,7 @@ from ssdlab.optional import required
 DASHES = ("-", "--", ":")
 #: Letters that fit beside each other below an axis; names that have more are turned.
 LETTERS_PER_INCH = 11
-#: Series whose legend has one column and letters of the usual size.
+#: Maximum series of a legend with one column and normal letters.
 MAX_PLAIN_LEGEND = 6
 #: Minimum lines for a legend beside the picture.
 FEWEST_BESIDE = 4
@@ -292,7 +292,7 @@ def _cells(whole: Any, axis: Any, figure: Figure, cells: Cells) -> None:
 
 
 def _threads(axis: Any, figure: Figure) -> None:
-    """Lines across upright axes that say their least and greatest value."""
+    """Labels of the minimum and maximum on parallel axes."""
     places = range(len(figure.x.words))
     threads = [mark for mark in figure.series if isinstance(mark, Threads)]
     for mark in sorted(threads, key=lambda it: it.strong):

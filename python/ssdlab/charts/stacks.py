@@ -7,7 +7,7 @@ from itertools import chain, repeat
 
 from ssdlab.layout import Text
 
-#: The look of the parts of a bar, in their order: glyph, its substitute, and colour.
+#: Style of the parts of a bar, in order: glyph, its substitute, and colour.
 LOOKS = (
     ("░", ".", "bright_black"),
     ("─", "-", "blue"),
@@ -24,7 +24,7 @@ LOOKS = (
     ("▧", "@", "bright_white"),
     ("▩", "&", "white"),
 )
-#: Look of all other parts.
+#: Style of all other parts.
 OTHER_LOOK = ("▪", "?", "magenta")
 
 
@@ -53,7 +53,7 @@ def shares(values: Sequence[float], cells: int) -> list[int]:
 
 
 def level(share: float, width: int, plain: bool) -> Text:
-    """A bar that is full to a share of its width."""
+    """A bar filled to a share of its width."""
     full, empty = ("#", ".") if plain else ("█", "░")
     cells = round(width * min(share, 1))
     return Text(full * cells, style="green").append(empty * (width - cells), style="bright_black")

@@ -49,9 +49,9 @@ ROLES = {
     "backing_device": ("#33501a", "#d6ecb4"),
     "idle": ("#f5f6f8", "#1b1f26"),
 }
-#: The roles of series without one, in their order.
+#: Default roles of series, in order.
 PALETTE = ("read", "write", "B", "A", "unit", "E", "C", "context", "cell")
-#: The roles of runs beside each other.
+#: Roles of compared runs.
 RUNS = ("A", "B", "C", "D", "E", "F")
 #: The ramp of quantities on a map, from paper towards the strong end.
 RAMP = (

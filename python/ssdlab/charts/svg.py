@@ -92,7 +92,7 @@ def _brief(name: str) -> str:
 
 
 def _styled(drawn: Figure) -> list[tuple[Series, int]]:
-    """The series that have anything to show, with their colour."""
+    """Non-empty series with their colour."""
     styled = zip(drawn.lines(), drawn.styles(), strict=True)
     return [(line, colour) for line, (colour, _) in styled if any(line.y)]
 

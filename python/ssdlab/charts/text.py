@@ -88,7 +88,7 @@ def _shrunk(matrix: Sequence[Sequence[float | None]], rows: int, columns: int) -
 
 
 def _level(count: float, most: float, levels: int) -> int:
-    """0 for nothing, else 1 to `levels` on a logarithmic scale."""
+    """0 for an empty cell, otherwise 1 to `levels` on a logarithmic scale."""
     if count == 0:
         return 0
     return 1 + min(levels - 1, int(levels * math.log(count) / math.log(most + 1)))

@@ -53,7 +53,7 @@ class Choice:
         return None if self.best is None else self.best.command
 
     def to_dict(self) -> dict[str, Any]:
-        """The choice as `ssdlab choose --json` has it; times in us, sizes in bytes."""
+        """The choice in the form of `ssdlab choose --json`; times in us, sizes in bytes."""
         return {
             "load": self.load.name,
             "trace": None if self.load.trace is None else str(self.load.trace),

@@ -73,7 +73,9 @@ class Hunt:
         return True, reasons.miss(offer, self.asked.goals), offer.price_of_all
 
     def _screen(self) -> None:
-        """Every drive briefly, as many of them as the data take; the cheapest are told first."""
+        """Try all drives briefly, each in the number that holds the data; the cheapest are told
+        first.
+        """
         each = {name: self.asked.terms.price(name)[0] for name in self.names}
         known = [name for name in self.names if each[name] is not None]
         names = sorted(known, key=lambda name: each[name] or 0.0)

@@ -23,7 +23,7 @@ class Offer:
     drive: str
     #: None where no run was possible.
     trial: Trial | None
-    #: Why it does not do; empty if it does.
+    #: Reason why it is unsuitable; empty if it does.
     why: str
     #: Dollars per drive, None if unknown; and whether that is an assumption.
     price: float | None
@@ -76,7 +76,7 @@ class Offer:
         return (None, False) if self.trial is None else reasons.life(self.trial, self.dwpd)
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as `ssdlab choose --json` has it."""
+        """The row in the form of `ssdlab choose --json`."""
         lasts, is_rated = self.life
         trial = self.trial
         figures: dict[str, Any] = {}

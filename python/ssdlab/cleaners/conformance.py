@@ -31,7 +31,7 @@ class CheckReport(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """True if nothing is wrong."""
+        """True without failed checks."""
         return all(check.problem is None for check in self.checks)
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-#: Commands of other programs, with what does it here.
+#: Commands of other programs, with their equivalents here.
 COMMANDS: Mapping[str, str] = {
     "advise": "`ssdlab choose` compares drives; `ssdlab why` tries changes to one",
     "analyse": "`ssdlab run` shows where the time goes; `ssdlab trace info` describes a trace",

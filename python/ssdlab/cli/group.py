@@ -1,4 +1,4 @@
-"""The group of commands, and what each failure says and returns."""
+"""The group of commands, with messages and exit statuses of failures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ RENAMED: Mapping[str, str] = {
 
 
 class Commands(ExamplesFirstGroup):
-    """The group of `COMMANDS`, each imported when it is asked for: the others start fast."""
+    """The group of `COMMANDS`, each imported on demand: the others start fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command of one word."""
@@ -169,11 +169,11 @@ def told(failure: BaseException) -> int:
         return _complain(_no_option(error), WRONG_INPUT)
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        # click lists choices in lines of their own.
+        # click lists choices on separate lines.
         message = re.sub(r"\s*\n\s*", " ", error.format_message())
         return _complain(message.rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
-        # A command that was interrupted says so in words of its own.
+        # An interrupted command has its own message.
         status = signals.status_of(error) or NOT_COMPLETED
         return _complain(error.format_message(), status)
     except _core.InputError as error:

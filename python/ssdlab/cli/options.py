@@ -148,7 +148,7 @@ class ExamplesFirst(click.Command):
         for param in once:
             values = found.get(param.name) or []
             if len(values) > 1:
-                # An option whose value may be left out has a sentinel there.
+                # An option with an optional value has a sentinel there.
                 said = [str(it) if isinstance(it, str) else "no value" for it in values]
                 raise click.UsageError(
                     f"{param.opts[-1]} takes one value, and is given {len(values)}: "
@@ -165,7 +165,7 @@ class ExamplesFirst(click.Command):
                     raise click.UsageError(f"{name} is empty", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it, unless it needs what this build does not have."""
+        """Run the command, unless this build lacks its requirements."""
         if self.is_missing:
             portable.refuse_without_live_device()
         with delivery.command(ctx.params.pop(FORCE, False)) as outputs:

@@ -27,7 +27,7 @@ PATHS = {"--out": "out", "--requests": "requests", "--trace": "trace"}
 NUMBERS = {"--seed": "seed"}
 #: Options that may be repeated.
 REPEATED = {"--set": "assignments"}
-#: Options followed by nothing.
+#: Options without a value.
 FLAGS = {
     "--allow-code": "allow_code",
     "--check": "check",

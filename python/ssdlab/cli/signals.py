@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def told(error: BaseException) -> int:
-    """Says that an interruption ended the command; the exit status."""
+    """Reports that an interruption ended the command; the exit status."""
     reason: BaseException | None = error
     while reason is not None and not isinstance(reason, Interrupted):
         reason = reason.__cause__ or reason.__context__
@@ -37,7 +37,7 @@ def _raise(_number: int, _frame: FrameType | None) -> None:
 
 
 class SigtermInterrupts:
-    """While it is entered, SIGTERM ends what runs as Ctrl-C does."""
+    """Within the block SIGTERM interrupts like Ctrl-C."""
 
     def __enter__(self) -> None:
         try:

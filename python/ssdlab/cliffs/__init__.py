@@ -51,7 +51,7 @@ class Phase:
         return WHY[self.state]
 
     def to_dict(self) -> dict[str, Any]:
-        """The phase as `ssdlab cliff --json` has it."""
+        """The phase in the form of `ssdlab cliff --json`."""
         return {
             "state": self.state,
             "written_bytes": self.written_bytes,
@@ -86,7 +86,7 @@ class Cliff:
         return self.copy_bytes / self.seconds
 
     def to_dict(self, within: float | None = None) -> dict[str, Any]:
-        """The answer as `ssdlab cliff --json` has it; `within` is the time allowed, seconds."""
+        """The answer in the form of `ssdlab cliff --json`; `within` is the time limit, s."""
         found: dict[str, Any] = {
             "device": self.device,
             "capacity_bytes": self.capacity_bytes,

@@ -66,7 +66,7 @@ class Row:
         return abs(self.difference) > self.difference_margin
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as `ssdlab compare --json` has it."""
+        """The row in the form of `ssdlab compare --json`."""
         return {
             "name": self.name,
             "a": self.a,
@@ -104,7 +104,7 @@ class Comparison:
         return self.rows[names.index(table.find(name, names, name))]
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as `ssdlab compare --json` has it."""
+        """The comparison in the form of `ssdlab compare --json`."""
         return {
             "a": self.a,
             "b": self.b,
@@ -317,7 +317,7 @@ def run_points(
     executor: Any,
     progress: Callable[[int, int], object] | None,
 ) -> dict[str, Results]:
-    """The results of every point by its key; each key is run once. Raises `InputError`."""
+    """Results of all points by key; each key is run once. Raises `InputError`."""
     points = list({point.key: point for point in points}.values())
     found: dict[str, Results] = {}
     if not points:

@@ -222,7 +222,7 @@ def _side(
 
 
 def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:
-    """Draws where the latencies of both lie, and where they come from."""
+    """Draws the latency distributions of both sides, and their components."""
     both = [(Path(name).stem, it) for name, it in zip(named, found.results, strict=True)]
     latency = figures.latency(both)
     # Where kinds of request differ much, the curve of all requests adds nothing.

@@ -61,7 +61,7 @@ class Cell:
         return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as `ssdlab compare --json` has it."""
+        """The cell in the form of `ssdlab compare --json`."""
         return {
             "condition": self.condition,
             "figure": self.objective.column,
@@ -120,7 +120,7 @@ class Grid:
         return Overall(objective, percent, around, *counts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as `ssdlab compare --json` has it."""
+        """The comparison in the form of `ssdlab compare --json`."""
         overall = [self.overall(objective) for objective in self.objectives]
         return {
             "a": self.a,
@@ -298,5 +298,5 @@ def _goals(flat: Sequence[dict[str, Any]]) -> Goals:
 
 
 def title(path: str) -> str:
-    """A side as a person reads it."""
+    """Display name of a side."""
     return Path(path).name if os.sep in path else path

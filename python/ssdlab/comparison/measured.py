@@ -141,7 +141,7 @@ def _bytes_per_s(part: Mapping[str, Any]) -> float:
 
 
 def _percentiles(part: Mapping[str, Any]) -> dict[str, float]:
-    """The percentiles in us, by their names in results."""
+    """Percentiles in us, by their names in results."""
     for key in ("lat_ns", "clat_ns"):
         if listed := part.get(key, {}).get("percentile"):
             return {

@@ -20,7 +20,7 @@ LOOK_SECONDS = 0.2
 
 
 def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> dict[str, Any]:
-    """Say one line at the control socket `path` of a live device; the answer.
+    """Send one line to the control socket `path` of a live device; the answer.
 
     Orders that need an idle drive (`save`, `age`) are retried for `patience` seconds. An answer
     with the key "error" says why nothing was done. Raises `InputError` if no server listens.

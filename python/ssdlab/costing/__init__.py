@@ -45,7 +45,7 @@ class Bill:
     """
 
     design: Design
-    #: Drives for each of the needs that their number can meet.
+    #: Number of drives for each requirement that depends on it.
     drives_for: Mapping[str, int]
     drives: int
     binds: str | None
@@ -71,7 +71,7 @@ class Bill:
 
     @property
     def lasts_unknown(self) -> bool:
-        """True if drives are replaced, and it is not known how often."""
+        """True for replacements at an unknown rate."""
         asked = self.design.lifetime is not None and self.written_tb_per_day > 0
         if not asked or self.years is None or self.lifetime_years is not None:
             return False
@@ -83,7 +83,7 @@ class Bill:
         return self.devices_dollars + self.power_dollars + self.maintenance_dollars
 
     def to_dict(self) -> dict[str, Any]:
-        """The bill as `ssdlab cost --json` has it."""
+        """The bill in the form of `ssdlab cost --json`."""
         design, iops = self.design, self.drives * self.design.iops
         written = None
         if self.years is not None:

@@ -43,7 +43,7 @@ class Costs:
         return [it for it, is_on in zip(self.bills, self.on_front, strict=True) if is_on]
 
     def to_dict(self) -> dict[str, Any]:
-        """The costs as `ssdlab cost --json` has them."""
+        """The costs in the form of `ssdlab cost --json`."""
         least = self.cheapest
         rows = zip(self.bills, self.on_front, strict=True)
         return {
@@ -109,7 +109,7 @@ def calculate(
 
 
 def _of(source: Source, number: int, prices: Prices) -> list[Design]:
-    """Every design of a source, each with a name of its own."""
+    """All designs of a source, with distinct names."""
     if isinstance(source, Results):
         return [of_results(f"results {number + 1}", source.to_dict(), prices)]
     if isinstance(source, Sweep):

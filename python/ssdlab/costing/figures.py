@@ -9,7 +9,7 @@ from ssdlab.charts.figure import Series
 from ssdlab.costing import Bill
 from ssdlab.sweeps.figures import trade_off
 
-#: Designs that have a bar of their own.
+#: Maximum number of designs with separate bars.
 MOST_BARS = 20
 
 

@@ -30,7 +30,7 @@ class Need:
     latencies_us: dict[str, float]
 
     def to_dict(self) -> dict[str, float]:
-        """The needs as `ssdlab cost --json` has them."""
+        """The needs in the form of `ssdlab cost --json`."""
         return {**self.amounts, **{f"{name}_us": us for name, us in self.latencies_us.items()}}
 
 

@@ -250,7 +250,7 @@ def _damage(
 
 
 def _one_of(ctx: click.Context) -> set[str]:
-    """Refuse options that say nothing together; returns the given ones."""
+    """Refuse conflicting options; returns the given ones."""
     given = {
         name
         for name in ctx.params

@@ -154,7 +154,7 @@ class Content:
             self._hashes.pop(block, None)
 
     def _uppermost(self, piece: Piece, owner: array[int]) -> Iterator[tuple[int, bytes, range]]:
-        """The parts of a piece that nothing later lies above: first byte, data, sectors."""
+        """Parts of a piece that are not overwritten: first byte, data, sectors."""
         first = piece.offset // SECTOR
         end = -(-(piece.offset + piece.length) // SECTOR)
         if max(owner[first:end], default=-1) < piece.number:

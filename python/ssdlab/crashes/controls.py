@@ -104,7 +104,7 @@ def perform(
     progress: Progress,
     tell: Callable[[Outcome], None],
 ) -> list[Outcome]:
-    """Run the controls one by one; `tell` is called after each."""
+    """Run the controls in turn; `tell` is called after each."""
     outcomes = []
     for control in controls:
         app, _ = load(control.app)

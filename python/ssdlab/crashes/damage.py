@@ -45,7 +45,7 @@ OUTCOMES = {
     "refused": "it cannot be mounted, or does not start",
     "silent": "wrong or missing data, and no error",
 }
-#: Each age is so much longer than the one before: the share of lost pages grows with them.
+#: Ratio of successive ages: the share of lost pages grows with them.
 SHORTEST_DAYS, LONGER, LONGEST_DAYS = 30.0, 1.08, 100_000.0
 CELSIUS = "55C"
 #: Drives whose controllers give up where their table of references ends, if `--set` says nothing
@@ -90,7 +90,7 @@ class Damage:
 
     @property
     def is_silent(self) -> bool:
-        """True if wrong data were taken for right ones."""
+        """True if wrong data were accepted as right."""
         return bool(self.counts["silent"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _checker(recorded: Recorded, acked: Path) -> str:
 
 
 def _ageing(stack: list[layers.Layer]) -> list[layers.Layer]:
-    """The drive with data that age, where it says nothing else."""
+    """The drive with ageing data, unless the experiment sets it."""
     from ssdlab.running import Experiment
 
     device: Mapping[str, Any] = Experiment._from_layers(stack).to_dict()["device"]

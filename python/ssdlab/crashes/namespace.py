@@ -75,7 +75,7 @@ def lacking(programs: Sequence[str]) -> str | None:
 
 
 def demand(programs: Sequence[str]) -> None:
-    """Raise `InputError` if something is lacking, and name it."""
+    """Raise `InputError` for a missing requirement."""
     problem = lacking(programs)
     if problem is not None:
         raise InputError(f"crash: {problem}")
@@ -96,7 +96,7 @@ def start(module: str, *words: str, alone: bool = True, **options: Any) -> subpr
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process, and with it all in its namespaces."""
+    """End a process with its namespaces."""
     with contextlib.suppress(OSError):
         if process.stdin is not None:
             process.stdin.close()

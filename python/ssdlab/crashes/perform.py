@@ -106,7 +106,7 @@ def _refuse(
     set: object,
     keep: object,
 ) -> None:
-    """Refuse arguments that say nothing together."""
+    """Refuse conflicting arguments."""
     named = {"app": app, "command": command, "recorded": recorded}
     kinds = [name for name, value in named.items() if value is not None]
     if len(kinds) != 1:

@@ -52,7 +52,7 @@ def instants(recording: Recording, first: int, points: int, seed: int) -> list[i
             beside.update((number, number + 1))
     taken = set(generator.sample(sorted(beside), min(len(beside), points // 2)))
     rest = [number for number in every if number not in taken]
-    # Evenly over the others: one of each stretch.
+    # Evenly over the rest: one of each stretch.
     missing = points - len(taken)
     for stretch in range(missing):
         start = stretch * len(rest) // missing

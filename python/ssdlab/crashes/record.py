@@ -74,7 +74,7 @@ class Recorded:
         return Recording(self.directory / RECORDING)
 
     def keep(self, directory: Path) -> None:
-        """Put it where it stays."""
+        """Move it to its final place."""
         for name in (RECORDING, INITIAL):
             namespace.copy(self.directory / name, directory / name)
         self.directory = directory
@@ -199,7 +199,7 @@ class CommandFailed(click.ClickException):
 
 
 class Stage:
-    """A command at its place, with its output: lines, and how much had happened at each."""
+    """A command with its position and output: lines, and how much had happened at each."""
 
     def __init__(self, case: Case, command: str, work: Path, image: Path, uri: str | None) -> None:
         self.lines: list[str] = []
@@ -257,7 +257,7 @@ class Stage:
         return first, last
 
     def last_line(self) -> str:
-        """Last line of the command, on its output or else its errors."""
+        """Last line of the output, or of the errors."""
         return self.lines[-1] if self.lines else self._complaint().rpartition("\n")[2]
 
     def _listen(self, events: Callable[[], int]) -> None:

@@ -24,7 +24,7 @@ RECORD = struct.Struct("<BBHIQQQ")
 
 
 class Event(NamedTuple):
-    """Something was asked or answered."""
+    """A submission or completion."""
 
     kind: int
     flags: int
@@ -39,7 +39,7 @@ class Event(NamedTuple):
 
 
 class Recording:
-    """A recording, checked from its first to its last byte. Raises `InputError` for a bad one."""
+    """A validated recording. Raises `InputError` for a bad one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -150,7 +150,7 @@ def judge_again(
 
 
 def with_checker(recorded: Recorded, check: str | None) -> Recorded:
-    """A recording with another checker, if there is one; refused where a program is missing."""
+    """A recording with a replaced checker, if given; refused where a program is missing."""
     demand(recorded.place, recorded.app)
     if check is not None:
         recorded.check, recorded.app = check, None
@@ -192,7 +192,7 @@ def judge_recorded(
 
 
 def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verdict:
-    """Judge one image once more; what the checker prints goes to standard error."""
+    """Judge one image again; what the checker prints goes to standard error."""
     number, _, choice = name.partition(":")
     last = len(recorded.recording.events)
     kind, _, draw = choice.partition("-")

@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
             if task["place"] == EXT4:
                 namespace.call("mount", "-t", "ext4", loop, str(place))
         finally:
-            # Detached once it is no longer used.
+            # Detached when unused.
             if task["place"] != LOOP:
                 namespace.call("losetup", "--detach", loop)
         try:

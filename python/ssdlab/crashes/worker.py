@@ -27,7 +27,7 @@ MOST_OUTPUT = 64 << 10
 
 
 class Judge:
-    """Makes images, mounts them and asks the checker."""
+    """Makes images, mounts them and runs the checker."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.task = task

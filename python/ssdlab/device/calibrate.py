@@ -259,7 +259,7 @@ CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
 def _predict(
     given: Given, drive: Drive, settled: Sequence[Outcome], steps: _Steps
 ) -> tuple[list[Outcome], list[str]]:
-    """Predicts the steady write rate if it is missing, its amplification, and reads at half of it."""
+    """Predicts a missing steady write rate, its amplification, and reads at half of it."""
     found = [it for it in settled if it.cell.measure == "steady_amplification"]
     rates = [it.simulated for it in settled if it.cell.measure == "rand_write_iops"]
     if not rates:

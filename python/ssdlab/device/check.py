@@ -32,7 +32,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """True if they agree."""
+        """Agreement of the figures."""
         return self.cell.verdict(self.simulated)
 
     def to_dict(self) -> dict[str, Any]:

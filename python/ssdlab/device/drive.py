@@ -1,4 +1,4 @@
-"""A drive that was solved from its data sheet: its parts, and the device file that they make."""
+"""A drive derived from its data sheet: its parts, and the device file that they make."""
 
 from __future__ import annotations
 

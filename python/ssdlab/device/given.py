@@ -224,7 +224,7 @@ class Given:
         return self.values.get(key)
 
     def shown(self, key: str) -> str:
-        """The key and its value as the sheet has them."""
+        """A key and its value in the sheet's wording."""
         if key in LATENCIES and key not in self:
             return f"{key}, assumed as {time_text(self[key])}"
         value = self.written.get(key, DEFAULTS.get(key))

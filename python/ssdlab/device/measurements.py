@@ -70,7 +70,7 @@ class Measurement:
         return self.title.format(**shown)
 
     def read_parameters(self, where: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters that `keys` give, the others by default.
+        """Parameters from `keys`, with defaults for the rest.
 
         Raises `InputError` for one that is missing or wrong.
         """

@@ -57,7 +57,7 @@ class Load:
         }
 
     def command(self, block: int) -> str:
-        """The command that measures it, on a drive that is in use."""
+        """The measuring command for a drive in use."""
         mix = f" --rwmixread={100 * self.read_share:g}" if self.rw == "randrw" else ""
         return (
             f"fio --name={self.name} --filename=/dev/YOURS --direct=1 --ioengine=io_uring "
@@ -92,7 +92,7 @@ class Range:
     assumed: float
     low: float
     high: float
-    #: The key that moves it most, with the value that does; None where none moves it.
+    #: The key with the largest effect, and its value. None where none moves it.
     decided_by: Choice | None
     measured: float | None = None
     #: The latency that the sheet does not have and on which this one rests.
@@ -100,7 +100,7 @@ class Range:
 
     @property
     def is_number(self) -> bool:
-        """True if no plausible value moves it."""
+        """True if no plausible value changes it."""
         return self.high <= NARROW * self.low
 
 
@@ -116,7 +116,7 @@ class Ranges:
     block: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The ranges as `ssdlab device from-datasheet --json` has them."""
+        """The ranges in the form of `ssdlab device from-datasheet --json`."""
         return {
             "figures": [
                 {

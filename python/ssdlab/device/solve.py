@@ -36,7 +36,7 @@ MOST_BLOCKS = 1100
 SLOTS = 256
 #: The least time that firmware takes.
 LEAST_FIRMWARE = 0.5e-6
-#: Cores where latency leaves them time: with few, one write would keep many reads waiting.
+#: Cores of a drive whose latency allows it: with few, one write would keep many reads waiting.
 LEAST_CORES = 8
 
 
@@ -88,7 +88,7 @@ class _Solver:
         )
 
     def _measured_at(self) -> None:
-        """Says at which depth rates were measured where the sheet does not."""
+        """Notes the depth of rates where the sheet lacks it."""
         for key in ("rand_read", "rand_write", "fresh_write"):
             if key in self.given and f"{key}_depth" not in self.given:
                 depth = self.given[f"{key}_depth"]

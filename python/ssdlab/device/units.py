@@ -59,7 +59,7 @@ class Unit:
         return self._positive(where, given, number * size)
 
     def _size_of(self, unit: str) -> float | None:
-        """A unit in the base unit, as sheets print it: "K IOPS", "µs" with either sign."""
+        """Size of a unit in base units: "K IOPS", "µs" with either sign."""
         if not self.units:
             return None if unit else 1.0
         sizes = {_joined(name): size for name, size in self.units.items()}
@@ -67,7 +67,7 @@ class Unit:
         return sizes.get(plain, sizes.get("K" + plain[1:]) if plain[:1] == "k" else None)
 
     def _unit_is_missing(self, said: str, number: str) -> InputError:
-        # A hint is given only where the number has one possible meaning.
+        # A hint requires an unambiguous number.
         example = f"{number} {self.only}" if self.only else self.example
         words = "write" if self.only else "as in"
         return InputError(
@@ -110,7 +110,7 @@ RATIO = Unit("a number", {}, "4.2")
 
 
 def time_text(seconds: float) -> str:
-    """A time to the nanosecond, as configurations write it.
+    """A time to the nanosecond, in the syntax of configurations.
 
     >>> time_text(8e-05), time_text(0.0021), time_text(1.7241e-06), time_text(0)
     ('80us', '2.1ms', '1.724us', '0us')
@@ -133,7 +133,7 @@ def size_text(size: float) -> str:
 
 
 def _four(value: float) -> str:
-    """A number to four digits, however large it is."""
+    """A number to four digits."""
     return f"{float(f'{value:.4g}'):.15g}"
 
 

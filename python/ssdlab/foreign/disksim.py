@@ -88,7 +88,7 @@ class _Experiment:
         return [block for block in self.parameters.of_type(type_) if block.name in named]
 
     def _shown(self, names: Sequence[str]) -> str:
-        """Names, but for those in a file that another one names."""
+        """Names, except those of included files."""
         return ", ".join("..." if name in self.parameters.hidden else name for name in names)
 
     def _wrong(self, block: Block, problem: str) -> InputError:
@@ -172,7 +172,7 @@ class _Experiment:
         del given.left["I/O Mappings"]
 
     def _is_apart(self) -> bool:
-        """True if each drive keeps its own addresses."""
+        """True for drives with separate addresses."""
         listed = self.parameters.of_type("disksim_logorg")
         return all(str(it.given.get("Distribution scheme", "Asis")) == "Asis" for it in listed)
 
@@ -309,7 +309,7 @@ class _Experiment:
         return {}
 
     def workload(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The open load of the generator, and when it ends."""
+        """The open load of the generator, and its end."""
         sources = self.parameters.of_type("disksim_synthio")
         if not sources:
             raise InputError(
@@ -344,7 +344,7 @@ class _Experiment:
         return self._wrong(block, f"{problem}; --trace FILE or --workload NAME runs another load")
 
     def _refuse_places(self, flow: Given) -> None:
-        """Raise `InputError` unless a generator asks the one device that there is."""
+        """Raise `InputError` unless a generator addresses the only device."""
         listed = flow.left.pop("devices", None)
         names = [str(it) for it in listed.said] if listed and isinstance(listed.said, list) else []
         places = ", ".join(names[:4]) + (" .." if len(names) > 4 else "")
@@ -400,7 +400,7 @@ class _Experiment:
 
 
 def _apart(drive: dict[str, Any], count: int) -> dict[str, Any]:
-    """An array of drives each of which has its own addresses."""
+    """An array of drives with separate addresses."""
     return {"kind": "array", "members": count, "member": drive, "layout": "concatenated"}
 
 

@@ -186,7 +186,7 @@ def _zones(layout: Given) -> str:
 
 
 def _seek_table(mechanics: Given, cylinders: int) -> str:
-    """The times of a seek by its distance."""
+    """Seek times by distance."""
     kind = mechanics.left.pop("Seek type", None)
     used = {
         "extracted": lambda: _curve(mechanics),

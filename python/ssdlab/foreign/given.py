@@ -11,7 +11,7 @@ from ssdlab.foreign.parv import Block, Value
 SECTOR = 512
 #: No parameter is larger.
 LARGEST = 1e15
-#: Parameters that say how results are printed or the queue is kept; nothing depends on them here.
+#: Parameters about printing or queue keeping; nothing depends on them here.
 PRINTED = ("Print stats", "Timing model", "Block count", "Blocks per element", "Init Seed")
 DISTRIBUTIONS = {"uniform": 2, "exponential": 2, "normal": 2, "poisson": 2}
 

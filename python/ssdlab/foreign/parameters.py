@@ -50,7 +50,7 @@ class Given:
         return number
 
     def whole(self, name: str) -> int | None:
-        """A parameter that counts something, of which there is at least one."""
+        """A parameter that is a count of at least one."""
         said = self.left.get(name, "")
         number = self.number(name)
         if number is not None and (number < 1 or number != int(number)):
@@ -58,7 +58,7 @@ class Given:
         return None if number is None else int(number)
 
     def ignore(self, *names: str) -> None:
-        """Name parameters, if they are given, that change nothing beside the others."""
+        """Marks parameters as having no effect beside the others."""
         self.idle += [name for name in names if self.left.pop(name, None) is not None]
 
     def wrong(self, name: str, value: str, problem: str) -> InputError:

@@ -67,7 +67,7 @@ class Parameters:
     path: Path
     blocks: list[Block] = field(default_factory=list)
     instances: dict[str, str] = field(default_factory=dict)
-    #: Files that are read in its place and are not there.
+    #: Missing included files.
     absent: list[str] = field(default_factory=list)
     #: Names of hidden instances, and their types.
     hidden: set[str] = field(default_factory=set)
@@ -124,7 +124,7 @@ class _Reader:
             yield _Token("", line)
 
     def wrong(self, problem: str, line: int | None = None) -> InputError:
-        """The error about a line, the present one if none is named."""
+        """An error about a line, by default the present one."""
         said = HIDDEN if self.deep else problem
         return InputError(f"{self.path}:{line or self.now.line}: {said}")
 

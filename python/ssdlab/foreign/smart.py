@@ -45,12 +45,12 @@ class Wear:
     capacity_bytes: int | None = None
     host_written_bytes: float | None = None
     host_read_bytes: float | None = None
-    #: Bytes that were programmed into the flash, where the drive counts them.
+    #: Bytes programmed into the flash, if counted.
     flash_written_bytes: float | None = None
     #: The mean erase count of the blocks.
     erases: float | None = None
     power_on_hours: float | None = None
-    #: Share of the flash's life that is used, as the drive says; above 1 beyond its rating.
+    #: Used share of the flash's life, as reported. above 1 beyond its rating.
     life_used: float | None = None
 
     def programmed(self, flash_bytes: float | None = None) -> float | None:

@@ -1,4 +1,4 @@
-"""XML as configuration files have it: elements and texts. No entities, no document types."""
+"""XML of configuration files: elements and texts. No entities, no document types."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read(path: Path) -> Element:
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        # The others are of an encoding that there is not.
+        # The others concern unknown encodings.
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not XML: {error}") from None
@@ -84,7 +84,7 @@ def read(path: Path) -> Element:
 
 
 def _closed(content: bytes) -> bytes:
-    """A text whose elements are closed by their names: MQSim's reader looks at none."""
+    """A text whose elements are closed by name: MQSim's reader looks at none."""
     open_: list[bytes] = []
 
     def tag(found: re.Match[bytes]) -> bytes:

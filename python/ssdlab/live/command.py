@@ -337,7 +337,7 @@ def serve(
 
     # A door is at a socket or a port.
     has_place = not rooms or socket is not None or port is not None
-    # Until it serves, SIGTERM ends it as Ctrl-C does.
+    # Before serving, SIGTERM interrupts like Ctrl-C.
     with SigtermInterrupts(), tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
         place: dict[str, Any] = {
             "socket": Path(directory, "socket") if nowhere or not has_place else socket,
@@ -379,7 +379,7 @@ def serve(
 
 
 def _page_of(live: LiveDevice | LiveExports, watch: int | None) -> AbstractContextManager[Any]:
-    """The page that shows the device, if it is wanted."""
+    """The page of the device, if requested."""
     if watch is None:
         return nullcontext()
     device = next(iter(live.devices.values())) if isinstance(live, LiveExports) else live

@@ -94,7 +94,7 @@ class LiveDevice:
         return self._core.events()
 
     def stop(self) -> Results:
-        """Answer what was asked, end, and return the `Results`.
+        """Complete outstanding requests, end, and return the `Results`.
 
         They have the form of a simulation's, and a section `live` about the timing. Raises
         `OSError` if the recorded trace or the drive cannot be written; its attribute `results` has

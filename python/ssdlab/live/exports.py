@@ -33,7 +33,7 @@ class Room(NamedTuple):
 
 
 class LiveExports:
-    """Devices that are being served behind one door; made by `ssdlab.serve_exports`.
+    """Devices served behind one listener; made by `ssdlab.serve_exports`.
 
     As a context manager it stops at the end of the block; the results are then in `results`.
     """
@@ -225,7 +225,7 @@ def _room(name: str, said: Part | Mapping[str, Any]) -> Room:
 
 
 def describe(device: Any) -> str:
-    """The description of an export without one of its own."""
+    """Default description of an export."""
     name = device if isinstance(device, (str, os.PathLike)) else "a device"
     return f"{os.path.basename(name)}, simulated by ssdlab"
 
@@ -247,7 +247,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def _refuse_shared_files(rooms: Sequence[Room]) -> None:
-    """Two devices may not write one file."""
+    """Refuse a file written by two devices."""
     names: set[str] = set()
     for room in rooms:
         if room.name in names:

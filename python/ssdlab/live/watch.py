@@ -87,7 +87,7 @@ class Watch:
         return as_json(self._looker.state(since) | {"session": self._about["session"]})
 
     def _map(self, _asked: Asked) -> Answer:
-        """The map, asked for once however many watch."""
+        """The map, queried once for all watchers."""
         with self._lock:
             began = time.monotonic()
             if began > self._map_again:

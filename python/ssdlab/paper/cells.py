@@ -14,7 +14,7 @@ from ssdlab.paper.item import Row
 from ssdlab.paper.study import Study
 from ssdlab.running import Part
 
-#: Why a quick study judges nothing that is measured in steady state.
+#: Reason why a quick study does not judge steady states.
 SHORTER = (
     "measured for a quarter of the time, in which what preconditioning left in the write buffer "
     "and in the superblocks weighs more"
@@ -73,5 +73,5 @@ def _row(study: Study, prefix: str, cell: Cell, simulated: float, fitted: bool) 
 
 
 def _preconditioned(cell: Cell) -> bool:
-    """True if it is measured in steady state, and in time."""
+    """True for a timed measurement in steady state."""
     return "precondition" in cell.measurement.experiment(cell.parameters)["run"]

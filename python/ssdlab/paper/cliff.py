@@ -46,7 +46,7 @@ MAPPED_SCALE = 128
 
 @dataclass(frozen=True)
 class Drive:
-    """A drive as a review found it: bytes, and bytes a second."""
+    """A drive in a review: bytes, and bytes a second."""
 
     name: str
     cache: float | None

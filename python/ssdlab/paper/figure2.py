@@ -14,7 +14,7 @@ SUMMARY = "Agrawal et al. 2008, Figure 2: interleaved copying from package to pa
 IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
 DEEPEST = IN_FLIGHT[-1]
 INTERLEAVINGS = ("none", "plane-pair")
-#: So few that nothing has to be cleaned.
+#: Few enough that nothing is cleaned.
 REQUESTS = 2_500
 
 

@@ -71,7 +71,7 @@ PUBLISHED = (
     of_2007("2007: flash over disk, h", 2.25, HOUR, DISK_READS_PER_S, DISK_DOLLARS,
             FLASH_DOLLARS_PER_MB),
 )  # fmt: skip
-#: Shares of reads at which the flash drive is asked.
+#: Shares of reads tested on the flash drive.
 READ_SHARES = (1.0, 0.9, 0.5)
 OUTSTANDING = 4
 

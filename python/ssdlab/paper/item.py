@@ -111,7 +111,7 @@ class Row:
         return "; ".join(part for part in (self.note, bounds, why) if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as `ssdlab paper --json` has it."""
+        """The row in the form of `ssdlab paper --json`."""
         return {
             "name": self.name,
             "published": self.published,
@@ -152,7 +152,7 @@ class Item:
         return replace(row, note=note, fitted=fitted, arithmetic=not fitted)
 
     def to_dict(self) -> dict[str, Any]:
-        """The item as `ssdlab paper --json` has it."""
+        """The item in the form of `ssdlab paper --json`."""
         figures = [
             {
                 "title": figure.title,

@@ -27,7 +27,7 @@ MIB = 1 << 20
 SPACE, WORKING_SET, MEMORY, SECONDS = 512 * MIB, 192 * MIB, 96 * MIB, 8.0
 #: The devices that are served.
 DEVICES = {"flash": "zeus-linear", "disk": "scsi-15k"}
-#: Program that holds this much memory beside its pages.
+#: A program with this much memory besides its pages.
 PROGRAM = f"""
 import json, mmap, random, resource, time
 pages = {WORKING_SET} // 4096
@@ -76,7 +76,7 @@ class Ran:
 
 
 def refused() -> str:
-    """Why nothing can be swapped here; empty if it can."""
+    """Reason why swapping is impossible here; empty if it can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "swapping on a served device needs root"
     missing = [name for name in PROGRAMS if shutil.which(name) is None]

@@ -96,6 +96,6 @@ def _rate(found: Any, word: str, interleave: str) -> float:
 
 
 def _bytes(size: str) -> int:
-    """A size as the resolved experiment writes it, such as "4KiB"."""
+    """A size in the form of resolved experiments, such as "4KiB"."""
     number = size.rstrip("BiKM")
     return int(number) * {"B": 1, "KiB": 1024, "MiB": 1 << 20}[size[len(number) :]]

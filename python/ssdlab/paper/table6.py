@@ -14,12 +14,12 @@ DATA_PINS, CONTROL_PINS = 8, 9
 #: A command and five address cycles at 40 MHz.
 COMMAND = "150ns"
 
-#: A small drive shows them as well as a large one.
+#: A small drive suffices.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 64}
 
 
 def run(study: Study) -> Item:
-    """Each technique against its absence."""
+    """Each technique compared with its absence."""
     part = 4 if study.quick else 1
     found = study.measure(_experiments(part))
     iops = {name: results.host.all.iops for name, results in found.items()}
@@ -188,7 +188,9 @@ def _row(
     most: float | None = None,
     arithmetic: bool = False,
 ) -> Row:
-    """A technique against its absence; without a bound only the direction is known, and shown."""
+    """A technique compared with its absence; without a bound only the direction is known, and
+    shown.
+    """
     bound, least = "", None
     if above is not None:
         bound, least, most = f": above {above:g}", above, most or WIDEST * above

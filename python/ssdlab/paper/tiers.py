@@ -1,4 +1,4 @@
-"""Two tiers by heat, beside what the popularity of pages says.
+"""Two tiers by heat, compared with the popularity of pages.
 
 Each page of an address space lies on one of two devices, and the hot ones come to the fast one.
 Under a load whose pages are as popular at the end as in the beginning, heat becomes popularity: the
@@ -21,7 +21,7 @@ PAGES, SKEW = 4_096, 0.9
 SIZES = (128, 512, 2_048)
 #: Time of each device for a page, microseconds.
 FAST_US, SLOW_US = 10, 1_000
-#: The share of the requests before which pages have found their places.
+#: Share of the requests before pages have settled.
 WARM_UP = 0.5
 
 

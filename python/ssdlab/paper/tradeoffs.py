@@ -36,7 +36,7 @@ TECHNIQUES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 LOADS = {"tpcc": ("TPC-C", 8_000, 40_000), "iozone": ("IOzone", 1_500, 6_000)}
 #: "Largely" is not defined by the paper: here it is nine tenths of the differences.
 LARGELY = 90.0
-#: Why, of a load, they are not.
+#: Reasons for dependence, by load.
 DEPENDENT = {"IOzone": "a large page gains less on gangs, whose packages wait for each other"}
 
 Levels = tuple[int, ...]

@@ -14,7 +14,7 @@ SECONDS_PER_YEAR = 365 * 86_400
 #: Policies that are plain rules, and all available ones.
 RULES = ("address", "size", "hint", "column")
 REAL = (*RULES, "lifetime", "own")
-#: A unit that is open holds so much of the spare space: measured 0.59 to 0.66 of a unit.
+#: Spare space held by an open unit: measured 0.59 to 0.66 of a unit.
 OPEN_UNIT = 0.6
 #: From which values on there is a warning.
 OPEN_SHARE, FOREIGN, FEW_UNITS, FEW_PAGES = 0.2, 0.1, 300, 500
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def is_loss(self) -> bool:
-        """True if it loses for sure."""
+        """True for a significant loss."""
         return self.gain is not None and self.gain + (self.gain_error or 0.0) < 0.9995
 
     @property

@@ -16,7 +16,7 @@ Ask = Callable[[list[int], list[int], list[int], int, int], int]
 
 
 class Zones(NamedTuple):
-    """The zones when one of them must be cleaned."""
+    """The zones when one must be cleaned."""
 
     valid: Sequence[int]
     """Valid pages of each zone."""
@@ -48,7 +48,7 @@ class HostLog(Placement):
         return 0
 
     def victim(self, zones: Zones) -> int:
-        """The zone that is cleaned next, one of `zones.full`."""
+        """The zone to clean next, from `zones.full`."""
         return min(zones.full, key=lambda zone: (zones.valid[zone], zones.full_at[zone]))
 
 

@@ -46,7 +46,7 @@ class View:
         self._future = future
 
     def last_write(self, offset: int, device: int = 0) -> int | None:
-        """`now` when the page was last written, None if it was not."""
+        """`now` at the page's last write, None without one."""
         return self._last.get((device, offset // PAGE))
 
     def expected_lifetime(self, offset: int, device: int = 0) -> float | None:
@@ -87,7 +87,7 @@ class Placement:
 
 
 def _requests(loaded: _core.PlacementTrace) -> Iterator[tuple[WriteRequest | None, int]]:
-    """The writes in their order, None for a trim."""
+    """Writes in order, None for a trim."""
     for start in range(0, len(loaded), BATCH):
         rows = loaded.requests(start, BATCH)
         for number, (offset, length, device, fua) in enumerate(rows, start):

@@ -41,7 +41,7 @@ class Report:
                 yield test, self.simulated[test.word], self.measured.get(test.word)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as `ssdlab pts --json` has it."""
+        """The report in the form of `ssdlab pts --json`."""
         return {
             "specification": "SNIA SSS PTS 2.0.2",
             "device": self.device,
@@ -76,7 +76,7 @@ def run(
     seed: int | None = None,
     allow_code: bool = False,
 ) -> Iterator[Outcome]:
-    """Run the tests of a report on its drive, side by side; each is given as it ends.
+    """Run the tests of a report on its drive, in parallel; each is given as it ends.
 
     `changes` are layers above the drive, `minute` seconds that stand for a minute of the
     specification, and `most_rounds` bounds the rounds of each test. Raises `InputError`.

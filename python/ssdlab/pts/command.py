@@ -151,7 +151,7 @@ class _Printed:
         self._waiting = [] if is_silent else [it.word for it in report.tests]
 
     def up_to_the_first_missing(self) -> None:
-        """Print the next ones that have ended."""
+        """Print the next completed ones."""
         while self._waiting and self._waiting[0] in self._report.simulated:
             self._print(self._waiting.pop(0))
 

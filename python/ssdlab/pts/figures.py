@@ -48,7 +48,7 @@ def cells(found: Outcome) -> Figure:
     return Figure(
         "",
         Axis("read/write mix", words=[f"{it}/{100 - it}" for it in MIXES]),
-        # Words that stay in one line on a narrow page.
+        # Unbreakable words for a narrow page.
         Axis("block size", words=[size_text(it).replace(" ", "\u00a0") for it in BLOCKS]),
         [Cells("IOPS", rows, unit="count")],
     )

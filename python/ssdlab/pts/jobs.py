@@ -62,7 +62,7 @@ def of_drive(test: Test, loads: tuple[Load, ...]) -> str:
 
 
 def _section(name: str, load: Load, at: int, minute: float) -> str:
-    """A load as a job, the one of number `at`."""
+    """A load as a job with number `at`."""
     lines = [f"[{name}]", "stonewall", f"rw={_pattern(load)}", f"bs={size_word(load.block)}"]
     if 0 < load.reads < 100:
         lines.append(f"rwmixread={load.reads}")

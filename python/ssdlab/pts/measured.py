@@ -12,12 +12,12 @@ from ssdlab._core import InputError
 from ssdlab.pts.outcome import Measure, Outcome, Round
 from ssdlab.pts.plan import TESTS, Load, Test
 
-#: A round of a test, or a load that followed its rounds.
+#: A round of a test, or a load after its rounds.
 FILE = re.compile(r"([a-z]+)-([0-9]+|[a-z]+[0-9]*)\.json")
 
 
 def load(folder: Path) -> dict[str, Outcome]:
-    """The tests that were measured, by their words. Raises `InputError`."""
+    """Measured tests by word. Raises `InputError`."""
     if not folder.is_dir():
         raise InputError(
             f"--measured {folder}: is no folder; expected the one of --jobs, with results"

@@ -156,7 +156,7 @@ class Outcome:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as `--json` has it."""
+        """The outcome in the form of `--json`."""
         return {
             "title": self.test.title,
             "steady": self.is_steady if self.test.tracked else None,

@@ -50,7 +50,7 @@ class Load:
 
     @property
     def size(self) -> str:
-        """The block size as people write it."""
+        """Display form of the block size."""
         return size_text(self.block)
 
     @property
@@ -93,7 +93,7 @@ class Test:
 
 
 def size_text(block: int) -> str:
-    """A block size as people write it.
+    """Display form of a block size.
 
     >>> size_text(512), size_text(4096), size_text(1048576)
     ('512 B', '4 KiB', '1 MiB')
@@ -105,7 +105,7 @@ def size_text(block: int) -> str:
 
 
 def size_word(block: int) -> str:
-    """A block size as fio writes it."""
+    """fio's form of a block size."""
     return size_text(block).replace(" ", "").replace("iB", "").replace("B", "").lower()
 
 

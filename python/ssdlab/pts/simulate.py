@@ -58,7 +58,7 @@ class Drive:
 
 
 class Crew:
-    """Tests side by side, and what ends them."""
+    """Parallel tests with their cancellation."""
 
     def __init__(self, drive: Drive, minute: float | None, most_rounds: int | None) -> None:
         self.drive = drive

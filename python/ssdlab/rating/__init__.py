@@ -126,7 +126,7 @@ class Rating:
         """The most that may be written so that data are kept as the class demands."""
         if self.retention is None:
             return math.inf
-        # The most worn blocks have had that share of their rating then.
+        # The most worn blocks have used that share of their rating by then.
         share = self.retention["cycles"] / self.subject.rated
         return math.inf if share >= 1 else share * self.capacity_bytes_written
 
@@ -165,7 +165,7 @@ class Rating:
         return closed_form.written(self.physical_bytes, rated, evenness, self.amplification)
 
     def failed(self, tbw_bytes: float) -> int:
-        """Drives that end before so much is written."""
+        """Number of drives that end before that many bytes."""
         return sum(self.written(life) < tbw_bytes for life in self.lives)
 
     def passes(self, tbw_bytes: float) -> bool:
@@ -192,7 +192,7 @@ class Rating:
         return found
 
     def to_dict(self, tried: float | None = None) -> dict[str, Any]:
-        """The rating as `ssdlab endurance --json` has it; `tried` is a TBW in bytes."""
+        """The rating in the form of `ssdlab endurance --json`; `tried` is a TBW in bytes."""
         subject, tbw = self.subject, self.tbw_bytes
         found: dict[str, Any] = {
             "device": self.device,

@@ -1,4 +1,4 @@
-"""Results in the forms that other tools print and other tools read.
+"""Results in the forms of other tools.
 
 `fio` is the subset of fio's JSON output that plotting scripts use; `diskspd` is DiskSpd's table.
 Both are made from the results alone, and say nothing that the results do not.
@@ -33,7 +33,7 @@ DISKSPD_PERCENTILES = {
 
 
 def fio(results: Results) -> str:
-    """The results as fio's `--output-format=json` has them; times in ns, `bw` in KiB/s.
+    """The results in the form of fio's `--output-format=json`; times in ns, `bw` in KiB/s.
 
     It is one job, or one for each group of jobs that a `stonewall` of a job file keeps apart.
     The latency is from submission to completion, fio's `lat_ns`. The simulator has no submission
@@ -125,7 +125,7 @@ def _fio_direction(stats: Any, seconds: float) -> dict[str, Any]:
 
 
 def diskspd(results: Results) -> str:
-    """The results as DiskSpd prints them: totals, reads, writes, then percentiles, times in ms.
+    """The results in DiskSpd's form: totals, reads, writes, then percentiles, times in ms.
 
     Of a load of DiskSpd without its warm-up and cool-down, and each command line with its name.
     """
@@ -149,7 +149,7 @@ MEASURED = "measured"
 
 
 def _line_of(name: str) -> int:
-    """The line of a command line whose class is called so; 0 of the only one."""
+    """Line of the command line with that class; 0 of the only one."""
     found = re.search(r"\d+", name)
     return int(found[0]) if found else 0
 
@@ -196,5 +196,5 @@ def _milliseconds(us: float | None) -> str:
     return "N/A" if us is None else f"{us / 1000:.3f}"
 
 
-#: Each form by the word that chooses it.
+#: Output forms by word.
 FORMS: Mapping[str, Callable[[Results], str]] = {"fio": fio, "diskspd": diskspd}

@@ -227,7 +227,7 @@ def _has_operations(results: results_module.Results) -> bool:
 
 
 def _notes(layered: list[layers.Layer]) -> list[str]:
-    """Notes on parameters that files of other programs could not carry over."""
+    """Notes on unsupported parameters of other programs' files."""
     if not any(layer.source.endswith(layers.CONVERTED) for layer in layered):
         return []
     from ssdlab import foreign

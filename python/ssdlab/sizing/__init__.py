@@ -29,7 +29,7 @@ DRIVE = "tlc-enterprise"
 #: Spare / exported space of the designs.
 SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
 MAX_DRIVES = 4
-#: The lifetime that is asked for where none is given.
+#: Default lifetime goal.
 YEARS = 5.0
 #: Longer lifetimes are not stated in years.
 LONG = 100
@@ -77,7 +77,7 @@ class Sizing:
         return max(ratios, default=0.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
+        """The sizing in the form of `ssdlab size --json`; times in us, sizes in bytes."""
 
         def told(trial: Trial | None) -> dict[str, Any] | None:
             return None if trial is None else trial.to_dict(self.goals, self.years)
@@ -292,7 +292,7 @@ class Search:
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
     def tells(self, figure: str) -> bool:
-        """True if a run of any trial so far tells that figure."""
+        """True if any run so far determines that figure."""
         return any(it is not None for trial in self.trials.values() for it in trial.values(figure))
 
     def designs(self, drives: int) -> list[Design]:

@@ -34,7 +34,7 @@ WIDE = 2
 #: A trace returns to its pages if its parts touch this many times its footprint in sum. A uniform
 #: load has one, a skewed load (Zipf, 0.99) over a large volume less than two.
 RETURNS = 3
-#: A trace of fewer requests than these is said to be short: of its p99 ten requests are slower.
+#: A trace with fewer requests gets a note: of its p99 ten requests are slower.
 FEW = 1000
 
 
@@ -55,7 +55,7 @@ class Effort(NamedTuple):
 #: A few seconds a run, and up to a quarter of a minute for preconditioning: under two writes in 680
 #: requests a drive of 350 MB would take 73 million repeated ones.
 WHOLE = Effort(300_000, 15e9, 20_000_000, None)
-#: Enough to confirm a drive that others were compared with.
+#: Enough to confirm a drive after the comparison.
 CONFIRMED = Effort(150_000, 8e9, 2_000_000, 1_000_000)
 #: A fraction of a second a drive: enough for a p99, and for excluding hopeless designs.
 BRIEF = Effort(30_000, 2e9, 0, 30_000)
@@ -184,12 +184,12 @@ RETURNING = (
 
 
 def is_wide(found: Record) -> bool:
-    """A trace touches less than half of its span."""
+    """True if a trace touches less than half of its span."""
     return bool(found.span_bytes > WIDE * found.footprint_bytes)
 
 
 def is_sample(found: Record) -> bool:
-    """A trace touches little of its span, and mostly new pages.
+    """True if a trace touches little of its span, and mostly new pages.
 
     A longer trace of the same load would touch other pages then.
     """

@@ -16,7 +16,7 @@ from ssdlab.results import Record
 
 
 class Facts:
-    """Content of a trace, read as seldom as its questions allow: a large one takes long."""
+    """Content of a trace, read as rarely as possible: a large one takes long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class Load:
 
     @property
     def source(self) -> str:
-        """Begin of a message about it."""
+        """Prefix of its messages."""
         return f"--trace {self.trace}" if self.trace is not None else self.name
 
     def layers(self, changed: Sequence[str] = ()) -> list[Layer]:

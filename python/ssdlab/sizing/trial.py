@@ -46,7 +46,7 @@ class Goal:
     figure: str
     limit: float
     at_least: bool = False
-    #: Left out where the figure is not known: a limit that was not asked for, or has a rating.
+    #: Omitted if the figure is unknown: a limit that was not asked for, or has a rating.
     if_known: bool = False
 
     @property
@@ -144,7 +144,7 @@ class Trial:
         return None if written is None else written / self.capacity_bytes / (DAYS * years)
 
     def why_unknown(self) -> str:
-        """Why the lifetime is not known, where it is not."""
+        """Reason for an unknown lifetime."""
         for results in self.found:
             life = lifetime.of(results)
             if life is not None and life.status == "unknown":
@@ -220,7 +220,7 @@ class Trial:
         return [goal for goal in goals if self.kept(goal) is not True]
 
     def to_dict(self, goals: Sequence[Goal], years: float) -> dict[str, Any]:
-        """The trial as `ssdlab size --json` has it."""
+        """The trial in the form of `ssdlab size --json`."""
         figures = ("p99_us", "p999_us", "amplification")
         lasts = self.mean("years")
         return {

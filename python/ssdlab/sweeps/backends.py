@@ -120,7 +120,7 @@ class _Foreign:
 
 
 class Crew:
-    """Lanes, and the loop that keeps them busy."""
+    """Lanes with the loop that feeds them."""
 
     def __init__(self, lanes: Iterable[Lane], name: str) -> None:
         self._free = list(lanes)

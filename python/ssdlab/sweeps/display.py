@@ -38,7 +38,7 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
 
 
 def heads(names: Sequence[str]) -> list[str]:
-    """The columns as a colleague would call them; what two would share, none has.
+    """Column titles in common terms; what two would share, none has.
 
     >>> heads(["device.cleaning.policy", "host.all.percentiles_us.99", "device.size", "run.size"])
     ['policy', 'p99', 'device.size', 'run.size']

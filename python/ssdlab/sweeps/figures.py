@@ -24,7 +24,7 @@ MAX_LABELS = 8
 
 
 def short(name: str) -> str:
-    """A column as a person reads it."""
+    """Display name of a column."""
     for prefix in ("host.", "device.", "workload.", "flash.", "all."):
         name = name.removeprefix(prefix)
     kind, percentiles, percent = name.partition("percentiles_us.")
@@ -47,7 +47,7 @@ def unit_of(name: str) -> str:
 
 
 def value_text(value: Any, name: str) -> str:
-    """A value of a column as people read it."""
+    """Display form of a column's value."""
     unit = unit_of(name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and unit:
@@ -95,7 +95,7 @@ def trade_off(
 
 
 def _point(row: dict[str, Any], varied: Sequence[str]) -> str:
-    """A point by its parameters."""
+    """Display name of a point."""
     return ", ".join(f"{short(name)}={cell_text(row.get(name))}" for name in varied)
 
 

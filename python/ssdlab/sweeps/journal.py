@@ -45,7 +45,7 @@ class Journal:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
-        #: Lines that are damaged and so were dropped, as messages.
+        #: Messages about dropped damaged lines.
         self.damaged: list[str] = []
         #: The parameters and goals of the sweep; every line has them.
         self.asked: dict[str, Any] = {}
@@ -102,7 +102,7 @@ class Journal:
         place = 0
         for number, line in enumerate(self._file, start=1):
             if not line.endswith(b"\n") and self._file.writable():
-                # Another process was killed while it wrote.
+                # Another process was killed while writing.
                 self._file.truncate(place)
                 break
             # A power cut may leave zeroes in unsynced data.

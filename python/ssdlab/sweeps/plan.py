@@ -24,7 +24,7 @@ from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
 
 #: Key whose size relative to a footprint follows from the resulting capacity.
 BLOCKS = "device.blocks_per_plane"
-#: The keys of a trace that say how it is read.
+#: Keys of a trace that affect its reading.
 READING = (
     "format",
     "time_unit",
@@ -39,7 +39,7 @@ READING = (
 )
 
 
-#: Values at most that a message says to be of no use.
+#: Maximum number of useless values in a message.
 MOST_SHOWN = 8
 
 
@@ -180,7 +180,7 @@ def _key(parts: Sequence[str]) -> str:
 
 
 def _state(path: str) -> str:
-    """State of a file, which changes when it is written."""
+    """State of a file, which changes with its content."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -244,7 +244,7 @@ def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
 
 
 def numbered(points: Sequence[Point]) -> Iterator[tuple[int, Point]]:
-    """The points that can run, each with its place; one of several that are the same."""
+    """Valid points with their index; one of several that are the same."""
     seen: set[str] = set()
     for place, point in enumerate(points):
         if point.error is None and point.key not in seen:

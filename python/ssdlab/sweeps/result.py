@@ -45,12 +45,12 @@ class Finished:
 
     @property
     def results(self) -> Results | None:
-        """The full results, read when they are asked for; None if the point failed."""
+        """The full results, read on demand; None if the point failed."""
         results = self._journal.results(self._key)
         return None if results is None else Results(results)
 
     def to_dict(self) -> dict[str, Any]:
-        """The point as `ssdlab sweep --json` has it."""
+        """The point in the form of `ssdlab sweep --json`."""
         results = self._journal.results(self._key)
         point: dict[str, Any] = {"parameters": dict(self.parameters), "results": results}
         return point if self.error is None else point | {"error": self.error}
@@ -162,7 +162,7 @@ class Sweep:
         return required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table, for any library that takes one of Arrow."""
+        """The table for any Arrow consumer."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -174,7 +174,7 @@ class Sweep:
         delivery.write(Path(path), table.WRITERS[ending](self.columns), FORMS[ending], force=force)
 
     def to_json(self) -> Iterator[str]:
-        """The points with their full results as JSON, in parts, as `ssdlab sweep --json` has it."""
+        """The points with their full results as JSON, in parts, in the form of `ssdlab sweep --json`."""
         yield '{"points": ['
         for place, point in enumerate(self._points):
             yield (",\n" if place else "\n") + json.dumps(point.to_dict())
@@ -192,7 +192,7 @@ class Sweep:
         best = self.columns.get("pareto")
         if best or self.goals.constraints:
             rows.sort(key=lambda row: (not (best and best[row]), max(self._misses[row], 0.0)))
-        # A column in which nothing is marked says nothing.
+        # An unmarked column is omitted.
         marked = [
             name for name in ("pareto", "keeps_constraints") if any(self.columns.get(name, []))
         ]

@@ -21,7 +21,7 @@ from ssdlab._core import InputError
 
 #: Axes of a sweep beside keys: each value names a preset or a file.
 NAMES = ("device", "workload", "trace")
-#: More values on one axis are taken for a typing error.
+#: Larger axes count as typing errors.
 MAX_VALUES = 1_000_000
 
 _SIZES = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
@@ -89,7 +89,7 @@ class Axis:
 
 
 def text_of(value: Any) -> str:
-    """A value as `--vary` would take it."""
+    """A value in the syntax of `--vary`."""
     if isinstance(value, Share):
         return f"footprint*{value.share:.10g}"
     return value if isinstance(value, str) else json.dumps(value)
@@ -205,7 +205,7 @@ def _item(item: str, said: str) -> list[Any]:
 
 
 def _literal(text: str) -> Any:
-    """A value as `--set` understands it, for the table: a number where it is one."""
+    """A value in the meaning of `--set`, for the table: a number where it is one."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     for kind in int, float:

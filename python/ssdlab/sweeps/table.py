@@ -180,7 +180,7 @@ class Constraint:
         return self.limit - value if self.at_least else value - self.limit
 
     def words(self) -> str:
-        """The constraint as a person reads it.
+        """Display form of the constraint.
 
         >>> Constraint("host.all.percentiles_us.99", False, 2000.0).words()
         'p99 <= 2.00ms'

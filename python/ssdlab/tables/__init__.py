@@ -32,7 +32,7 @@ VERSION = 3
 GROUP_ROWS = 1 << 17
 #: Optional columns, by the engine's names.
 OPTIONAL = {"handle": "handle", "fua": "fua", "end": "end_ns"}
-#: Endings for which no other package is asked.
+#: Extensions without plugins.
 _ENDINGS = (
     "arrow bin blkparse bz2 csv feather gz ipc iolog json log parquet spc trace tsv txt vscsi xz"
 )

@@ -80,7 +80,7 @@ Columns = Mapping[str, Column]
 
 
 def plain(name: str) -> str:
-    """A name of a column, its letters and digits alone.
+    """Letters and digits of a column name.
 
     >>> plain("Device_ID "), plain("offset (bytes)")
     ('deviceid', 'offsetbytes')
@@ -218,7 +218,7 @@ def _known(names: Sequence[str]) -> dict[str, Column] | None:
 
 
 def _named(source: str, names: Sequence[str], role: str, column: Column) -> Column:
-    """The column as the table writes its name."""
+    """The column's name as spelled in the table."""
     if column.written in names:
         return _with_unit(role, Column(column.written, unit=column.unit))
     if column.name in names:
@@ -239,7 +239,7 @@ def _with_unit(role: str, column: Column) -> Column:
 
 
 def _unit(role: str, name: str) -> str:
-    """The unit that the name of a column says."""
+    """Unit stated in a column's name."""
     if role in ("offset", "size"):
         return "sectors" if "sector" in plain(name) else ""
     if role in ("time", "end") and (match := _TIME_NAME.search(name)):

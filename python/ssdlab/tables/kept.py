@@ -14,12 +14,12 @@ from ssdlab import _core
 #: Folder within the cache, and the extension: the engine counts these files towards the bound
 #: (`crates/lab/src/cache/shelf.rs`).
 FOLDER, ENDING = "traces", ".parquet"
-#: Characters of a table's own name that its converted file begins with.
+#: Maximum length of a table's name in its converted file's.
 LONGEST = 40
 
 
 def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) -> Path:
-    """The converted file of a table, made where it is not kept; in `elsewhere` if it cannot be.
+    """The converted file of a table, made if missing; in `elsewhere` if it cannot be.
 
     `key` says what decides its content.
     """
@@ -36,7 +36,7 @@ def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) 
 
 
 def _new(target: Path, make: Callable[[Path], object], instead: Path) -> Path:
-    """Makes a file that is not kept yet; files beyond the cache's limit become temporary."""
+    """Makes a missing file; files beyond the cache's limit become temporary."""
     own = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         make(own)

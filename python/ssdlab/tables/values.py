@@ -136,7 +136,7 @@ def _ns(number: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _iso(array: Any, column: Column, refuse: Refuse) -> Any:
-    """Dates as ISO 8601 writes them, with or without a zone."""
+    """Dates in ISO 8601, with or without a zone."""
     pa, pc = _compute()
     for kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
         try:

@@ -152,7 +152,7 @@ _OPS = _core.request_kinds()
 
 
 def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
-    """The values of an array as Python's, all of one kind."""
+    """Values of an array as Python's, all of one type."""
     for method in ("tolist", "to_pylist"):
         if hasattr(values, method):
             values = getattr(values, method)()

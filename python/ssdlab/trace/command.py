@@ -263,7 +263,7 @@ def _refuse_unwritable(json_path: str | None, form: forms.Form) -> None:
 
 
 def _print(found: Record, json_path: str | None, form: forms.Form) -> None:
-    """The JSON, where it was asked for."""
+    """Print the JSON, if requested."""
     if json_path is None:
         return
     text = json.dumps(found.to_dict(), ensure_ascii=False) + "\n"

@@ -78,7 +78,7 @@ def _locality(percent: float) -> str:
 
 
 def _skew(locality: Any) -> float | None:
-    """The percentage that a locality stands for, if one does."""
+    """The percentage of a locality, if it has one."""
     if locality == "uniform":
         return 50.0
     found = _SKEW.fullmatch(str(locality))

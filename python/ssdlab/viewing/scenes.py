@@ -39,7 +39,7 @@ class Scene(NamedTuple):
 
 
 def names() -> dict[str, str]:
-    """Every scene and its summary."""
+    """All scenes with their summaries."""
     found = (resources.files("ssdlab.viewing") / "scenes").iterdir()
     paths = sorted(it.name for it in found if it.name.endswith(".toml"))
     return {path.removesuffix(".toml"): _summary(_text(path)) for path in paths}

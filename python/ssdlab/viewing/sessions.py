@@ -41,7 +41,7 @@ class Closed(Exception):
 
 
 class Drive:
-    """A run of its own."""
+    """An independent run."""
 
     def __init__(self, stack: Sequence[layers.Layer], base: Mapping[str, Any]) -> None:
         self.stack = list(stack)
@@ -93,7 +93,7 @@ class Drive:
             self._run.seek_slow(limit_ns, PATIENCE)
 
     def take(self) -> bytes:
-        """The frames that were asked for; none of a run that is over."""
+        """The requested frames; none of a run that is over."""
         if self.is_over:
             return b""
         while (frames := self._run.frames(LOOK_SECONDS)) is None:
@@ -115,7 +115,7 @@ class Drive:
         return self._results
 
     def stop(self) -> None:
-        """End where it is."""
+        """Stop the run."""
         self.is_closed = True
         self._run.stop()
 
@@ -238,7 +238,7 @@ class Sessions:
     def open(
         self, turned: Sequence[Turned], load: Turned, instead: str | None
     ) -> tuple[str, Session]:
-        """A new one, in the place of another of the same page; raises `InputError`.
+        """Open a session, replacing another of the same page; raises `InputError`.
 
         After a refusal the other one continues.
         """
@@ -271,7 +271,7 @@ class Sessions:
             session.stop()
 
     def find(self, name: str) -> Session:
-        """The one of that name; raises `Closed` where there is none any more."""
+        """The named session; raises `Closed` where there is none any more."""
         with self._lock:
             session = self._all.get(name)
         if session is None:
@@ -280,7 +280,7 @@ class Sessions:
         return session
 
     def close(self, name: str | None) -> None:
-        """End one, if it is there."""
+        """End a session, if it exists."""
         with self._lock:
             session = self._all.pop(name, None) if name else None
         if session is not None:

@@ -50,14 +50,14 @@ class Row:
     """A change with its effect."""
 
     change: Change
-    #: None where it could not be tried.
+    #: None if the trial was impossible.
     gain: Gain | None
     verdict: str
     before: float | None = None
     after: float | None = None
     #: Other figures that it worsens, with their growth ratio.
     losses: Mapping[str, float] = field(default_factory=dict)
-    #: Why it was left out.
+    #: Reason for leaving it out.
     reason: str = ""
 
     @property
@@ -66,7 +66,7 @@ class Row:
         return math.inf if self.gain is None else self.gain.high
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as `ssdlab why --json` has it."""
+        """The row in the form of `ssdlab why --json`."""
         gain = self.gain
         bounds = None if gain is None or gain.half is None else [gain.low, gain.high]
         return {
@@ -327,7 +327,7 @@ class _Hunt:
         return change in self.fresh and not intervals.holds(fresh, self._spread(change))
 
     def found(self) -> tuple[float, list[Row], list[Row]]:
-        """The metric of the experiment, the changes tried, and those left out."""
+        """The experiment's metric, the changes tried, and those left out."""
         before = [value for value, _ in self._values(None)]
         if not before and (known := self.wanted.value(self.results)):
             before = [known]  # of a design that no change applies to

@@ -121,7 +121,7 @@ def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
 
 
 def _times(key: str, factor: float, beside: tuple[str, float] | None = None) -> Proposal:
-    """Multiplies a key, and another one so that the product stays."""
+    """Multiplies a key, and another one to keep the product."""
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         first = facts.times(f"{facts.drive}.{key}", factor)
@@ -214,7 +214,7 @@ def _outstanding(facts: Facts) -> Sequence[str] | None:
 
 
 def _of_array(*assignments: str) -> Proposal:
-    """Assignments of an array itself, each unless it has that value."""
+    """Assignments of an array itself, except to their present values."""
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         if not _is_array(facts):

@@ -212,5 +212,5 @@ class _Again:
 
 
 def _file(experiment: Path) -> str:
-    """Results as `ssdlab compare` takes them, be it their directory."""
+    """Results as an argument of `ssdlab compare`, possibly a directory."""
     return str(experiment / FILE if experiment.is_dir() else experiment)

@@ -124,7 +124,7 @@ def figure(column: str, maximize: bool = False) -> Metric:
 
 
 def spoken(column: str) -> str:
-    """A column as a person says it.
+    """Display name of a column.
 
     >>> spoken("host.read.percentiles_us.99"), spoken("host.all.iops")
     ('p99 of reads', 'throughput')

@@ -189,7 +189,7 @@ def _period(
         raise InputError(
             f"{directory}: the latencies of old data have no period: is the drive busy, or warm?"
         )
-    # Each part of a period is one too: the longest counts.
+    # Fractions of a period are periods as well: the longest counts.
     at = max(n for n, score in enumerate(scores) if score >= AS_GOOD * best)
     while at + 1 < len(scores) and scores[at + 1] > scores[at]:
         at += 1

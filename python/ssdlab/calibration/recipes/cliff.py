@@ -157,7 +157,7 @@ def _at_model_speed(samples: Samples, time_scale: float) -> list[tuple[float, fl
 
 
 def _inner(piece: Samples) -> Samples:
-    """Without the samples at its ends, which may be of two rates."""
+    """Samples without the ones at the ends, which may mix two rates."""
     return piece[1:-1] if len(piece) > FEWEST else piece
 
 
@@ -264,7 +264,7 @@ def _rests(
     )
     bounds = (slope, min(low, slope - half), max(high, slope + half))
     found.add("fold", bounds, "B/s", "f, what a rest gives back a second")
-    # The line turns about its middle.
+    # The fitted line passes through the centre.
     centre = sum(rests) / len(rests)
     afters = [centre - (centre - after) * slope / it for it in bounds if it > 0]
     found.add("fold_after", interval(after, afters), "s", "rest before that begins")

@@ -36,7 +36,7 @@ class Lost(Exception):
 
 
 class Wrong(ValueError):
-    """Something else is there than was written, and nothing said so."""
+    """Wrong data without an error."""
 
 
 class Refused(Exception):
@@ -63,7 +63,7 @@ class App:
 
 
 def load(spec: str) -> tuple[App, dict[str, str]]:
-    """The application that `NAME[:KEY=VALUE,...]` stands for, and its settings."""
+    """The application named by `NAME[:KEY=VALUE,...]`, and its settings."""
     name, _, rest = spec.partition(":")
     if name not in APPS:
         raise InputError(f'--app {spec}: no "{name}"; there are {", ".join(APPS)}')

@@ -10,7 +10,7 @@ from ssdlab.crashes.apps import Place, check_damaged, load
 
 
 def main(action: str, spec: str) -> int:
-    """Do as the command line says; the exit status."""
+    """Execute the command line; the exit status."""
     app, settings = load(spec)
     place = Place(*(Path(os.environ[name]) for name in ("dir", "dev", "tmp")))
     if action == "damaged":

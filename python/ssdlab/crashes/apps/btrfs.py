@@ -20,7 +20,7 @@ UNCORRECTED = re.compile(r"uncorrectable_errors:\s*(\d+)")
 
 
 def lacking() -> str | None:
-    """Why it cannot be mounted here."""
+    """Reason why it cannot be mounted."""
     if namespace.find("modprobe") is not None:
         subprocess.run(["modprobe", "btrfs"], capture_output=True, env=namespace.environment())
     if "btrfs" not in FILE_SYSTEMS.read_text().split():

@@ -93,7 +93,7 @@ def _owned(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _server(place: Place) -> Iterator[list[str]]:
-    """A server that runs, and the command by which its clients start."""
+    """A running server, and the command that starts its clients."""
     sockets = _owned(place.tmp / "sockets")
     words = _as_user("postgres", "-D", str(place.dir / "pg"), "-k", str(sockets))
     server = subprocess.Popen(words, env=namespace.environment(), stdout=2, cwd="/")
