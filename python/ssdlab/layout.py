@@ -98,7 +98,7 @@ class Grid:
     """Rows of cells in columns."""
 
     def __init__(self, columns: str, gap: int = BETWEEN) -> None:
-        """`columns` has a letter per column: its side, l or r, in capitals if cells may be folded."""
+        """`columns` has a letter per column: its side, l or r, in capitals if cells may fold."""
         self.columns, self.gap = columns, gap
         self.rows: list[tuple[str | Text, ...]] = []
 

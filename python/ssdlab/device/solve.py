@@ -287,7 +287,7 @@ class _Solver:
         return independent
 
     def _physical(self, flash: Flash) -> float:
-        """Total data bytes of the flash: by amplification, by the law of random writes, or as said."""
+        """Data bytes of the flash: by amplification, by the law of random writes, or as given."""
         given, capacity = self.given, self.given["capacity"]
         raw = given.get("raw_capacity")
         nominal = raw if raw is not None else flash.dies * self._die(flash)

@@ -1,4 +1,4 @@
-"""A zoned drive compared with measurements: writes, appends, reads, finishes and resets of zones."""
+"""A zoned drive compared with measurements of writes, appends, reads, finishes and resets."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class Sweep:
         delivery.write(Path(path), table.WRITERS[ending](self.columns), FORMS[ending], force=force)
 
     def to_json(self) -> Iterator[str]:
-        """The points with their full results as JSON, in parts, in the form of `ssdlab sweep --json`."""
+        """The points with their full results, in parts, in the form of `ssdlab sweep --json`."""
         yield '{"points": ['
         for place, point in enumerate(self._points):
             yield (",\n" if place else "\n") + json.dumps(point.to_dict())
