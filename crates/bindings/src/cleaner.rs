@@ -177,7 +177,7 @@ pub struct View {
     /// A number from 0 to below 1, drawn for this step from the run's seed.
     #[pyo3(get)]
     random: f64,
-    /// Gone when the step is over.
+    /// Dropped after the step.
     pool: Option<Shared>,
     /// The zero-copy arrays, of this step and of steps before.
     arrays: Arrays,
@@ -368,12 +368,12 @@ fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
 /// The exception that a policy raised, for the caller of the drive.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Keeps what was raised first: what came later is its consequence.
+/// Keeps the first exception: what came later is its consequence.
 pub(crate) fn put_raised(raised: &Raised, error: PyErr) {
     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }
 
-/// Takes what was raised.
+/// Takes the exception.
 pub(crate) fn take_raised(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

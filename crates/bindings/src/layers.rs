@@ -59,14 +59,14 @@ pub(crate) fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
     lab::set_layer(assignment).map(fields).map_err(input_error)
 }
 
-/// The one layer that stands for several `--set KEY=VALUE`, whose order says nothing.
+/// The single layer of several `--set KEY=VALUE`, in any order.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
 pub(crate) fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, bool)> {
     lab::set_layers(&assignments).map(fields).map_err(input_error)
 }
 
-/// The one layer of `layers`, each made by `set_layer`, whose order says nothing.
+/// The single layer of `layers`, made by `set_layer`, in any order.
 #[pyfunction]
 pub(crate) fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
     let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
@@ -97,13 +97,13 @@ pub(crate) fn unknown_preset(section: &str, name: &str) -> String {
     lab::unknown_preset(section, name).to_string()
 }
 
-/// Names and one-line summaries of everything in a category, or None for an unknown category.
+/// Names and one-line summaries of a category, or None for an unknown category.
 #[pyfunction]
 pub(crate) fn list(what: &str) -> Option<Vec<(String, String)>> {
     lab::list(what)
 }
 
-/// The categories that `list` knows.
+/// The categories of `list`.
 #[pyfunction]
 pub(crate) fn list_categories() -> Vec<&'static str> {
     lab::list_categories().to_vec()

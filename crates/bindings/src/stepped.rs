@@ -172,7 +172,7 @@ impl DriveHandle {
             .map_err(|(row, error)| InputError::new_err(format!("request {row}: {error}")))
     }
 
-    /// When something happens next, ns.
+    /// Time of the next event, ns.
     fn next_event(&self) -> PyResult<Option<u64>> {
         Ok(self.drive()?.next_event())
     }

@@ -56,7 +56,7 @@ pub(crate) fn synonyms() -> Vec<SynonymRow> {
     lab::SYNONYMS.iter().map(synonym_row).collect()
 }
 
-/// The row of `synonyms` of a word, however it is written, or None.
+/// The row of `synonyms` for a word in any spelling, or None.
 #[pyfunction]
 pub(crate) fn synonym(word: &str) -> Option<SynonymRow> {
     lab::synonym(word).map(synonym_row)

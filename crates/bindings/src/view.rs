@@ -43,7 +43,7 @@ impl ViewedRun {
         Some((now.phase, now.done, now.expected, now.simulated_ns))
     }
 
-    /// Asks for frames, a step of simulated time apart.
+    /// Requests frames at intervals of simulated time.
     fn advance(&self, step_ns: u64, frames: u32) {
         if let Some(view) = &*self.lock() {
             view.advance(step_ns, frames);

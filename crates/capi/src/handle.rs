@@ -31,7 +31,7 @@ pub enum CCode {
     Stateless = 6,
     /// The system refuses: memory, or writing a file.
     System = 7,
-    /// The library has failed, and the drive is of no more use.
+    /// The library has failed, and the drive is unusable.
     Internal = 8,
     /// A pointer is null, or a text is not UTF-8.
     Argument = 9,

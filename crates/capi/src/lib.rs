@@ -135,7 +135,7 @@ pub unsafe extern "C" fn ssdlab_now_ns(drive: *const CDrive) -> u64 {
     drive.map_or(0, lab::SteppedDrive::now)
 }
 
-/// When something happens next, ns, or never.
+/// Time of the next event, ns, or never.
 ///
 /// # Safety
 /// It is null or an open drive.

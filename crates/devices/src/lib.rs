@@ -90,7 +90,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
-            /// True if any request takes time, as far as the configuration by itself shows it.
+            /// True if any request takes time, judging by the configuration alone.
             pub fn takes_time(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.takes_time(),)* }
             }
@@ -103,7 +103,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
             }
 
-            /// Whether they may be parts of a device whose power goes.
+            /// Checks that they can be cut as members of another device.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
@@ -111,7 +111,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_cuts_within(),)* }
             }
 
-            /// True if what they have answered outlives a power cut without a flush.
+            /// True if completed writes survive a power cut without a flush.
             pub fn keeps_answers(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.keeps_answers(),)* }
             }
@@ -142,7 +142,8 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.needs_pace(),)* }
             }
 
-            /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
+            /// Refuses contradictory keys, without building the device: as far as its shape shows
+            /// it.
             ///
             /// # Errors
             /// The error names the keys.
@@ -176,7 +177,7 @@ macro_rules! devices {
                 }
             }
 
-            /// Builds the device with what its configuration can only name.
+            /// Builds the device with supplied objects.
             ///
             /// # Errors
             /// When the configuration contradicts itself, or names what is not supplied; the error

@@ -102,7 +102,7 @@ impl Buffer {
         self.segments.next_change()
     }
 
-    /// Forgets what has changed.
+    /// Clears the record of changes.
     pub fn forget_changes(&mut self) {
         self.segments.forget_changes();
     }
@@ -213,7 +213,7 @@ impl Buffer {
         self.looked = Time::MAX;
     }
 
-    /// Begins to read ahead behind a segment from wherever the heads are.
+    /// Resumes read-ahead behind a segment from the heads' position.
     pub fn return_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
         self.begin_ahead(segment, from, mechanics);
         if let Some(ahead) = &mut self.ahead {

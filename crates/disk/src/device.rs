@@ -107,7 +107,7 @@ impl Disk {
         is_cached(&self.buffer, &self.config, request)
     }
 
-    /// Begins whatever can begin at `now`.
+    /// Starts all possible operations at `now`.
     fn pump(&mut self, now: Time) {
         if self.command.is_none() && !self.queue.is_empty() {
             let waiting = self.next_waiting(now);
@@ -116,7 +116,7 @@ impl Disk {
         self.pump_destage(now);
     }
 
-    /// Writes to the disk what has been answered, while nothing else needs the heads.
+    /// Writes completed data to the media while the heads are free.
     fn pump_destage(&mut self, now: Time) {
         if self.destage.is_none() && !self.dirty.is_empty() {
             let waits = self.command.as_ref().is_some_and(|command| command.end.is_none());
@@ -132,7 +132,7 @@ impl Disk {
         self.queue.needs_heads()
     }
 
-    /// Asks again which requests need no heads where that may have changed.
+    /// Rechecks which requests need the heads after changes.
     fn ask_again(&mut self) {
         if !self.queue.has_reads() {
             self.buffer.forget_changes();
@@ -210,7 +210,7 @@ impl Disk {
         let mut breakdown = Breakdown::default();
         let Spent { firmware, media, bus } = spent;
         (breakdown[FIRMWARE], breakdown[CELL], breakdown[BUS]) = (firmware, media, bus);
-        // Whatever the parts do not explain it has waited for other requests, or for their writes.
+        // The rest is waiting for other requests or their writes.
         breakdown[UNIT_WAIT] = now - submitted - (firmware + media + bus);
         Completion { request, submitted, at: now, breakdown, status: Status::Ok }
     }

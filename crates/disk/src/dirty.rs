@@ -43,7 +43,7 @@ impl Dirties {
         joins.min_by_key(|spot| self.spots.age(spot)).map(|spot| spot.slot as usize)
     }
 
-    /// Takes out what lies in a range, and tells the segments.
+    /// Removes dirty data of a range, and informs the segments.
     pub fn supersede(&mut self, sector: u64, end: u64, mut tell: impl FnMut(usize)) {
         let within = self.spots.within(sector, end);
         for place in within.rev() {

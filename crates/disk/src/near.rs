@@ -36,7 +36,7 @@ impl Near {
         &mut self.counts[(sector >> self.shift) as usize % COUNTS]
     }
 
-    /// Something lies at a sector.
+    /// Adds an entry at a sector.
     #[inline]
     pub fn add(&mut self, sector: u64) {
         *self.count(sector) += 1;
@@ -48,7 +48,7 @@ impl Near {
         *self.count(sector) -= 1;
     }
 
-    /// True if something may lie between two sectors, the second of them included.
+    /// True with a possible entry between two sectors, the second included.
     #[inline]
     pub fn may_have(&self, start: u64, last: u64) -> bool {
         let (first, behind) = (start >> self.shift, last >> self.shift);

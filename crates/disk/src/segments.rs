@@ -260,7 +260,7 @@ impl Segments {
         self.changes.pop()
     }
 
-    /// Forgets what has changed.
+    /// Clears the record of changes.
     pub fn forget_changes(&mut self) {
         self.changes.clear();
     }

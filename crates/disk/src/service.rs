@@ -8,7 +8,7 @@ use super::spots::From;
 use engine::{Op, Request, Time};
 
 impl Disk {
-    /// Overhead of a command before anything moves.
+    /// Overhead of a command before the first movement.
     pub(super) fn command_overhead(&self, op: Op, is_hit: bool) -> Time {
         let overhead = &self.overhead;
         let (first, later) = match (op, is_hit) {

@@ -15,7 +15,7 @@ use engine::Time;
 use ssd::device::kit::slots::Slot;
 use std::collections::VecDeque;
 
-/// The place of something that waits: what a search goes through, and nothing else.
+/// Position of a waiting request: what a search goes through, and nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
     /// First sector.
@@ -89,12 +89,12 @@ impl Spots {
         &self.all[place]
     }
 
-    /// The order in which a spot came.
+    /// Arrival order of a spot.
     pub fn age(&self, spot: &Spot) -> u64 {
         self.details[spot.slot as usize].age
     }
 
-    /// Takes in what lies at a place; it is the youngest of all.
+    /// Inserts a spot at a position; it is the youngest of all.
     pub fn insert(&mut self, coming: Coming, place: &Place) {
         let Coming { sector, age, slot, is_write, is_free } = coming;
         let angle = Spindle::angle(place.turn, place.on_track);
@@ -174,7 +174,7 @@ impl Spots {
     }
 }
 
-/// The order in which a disk serves what waits.
+/// Order of service of a disk.
 #[derive(Debug, Clone)]
 pub struct Order {
     scheduler: Scheduler,
@@ -293,7 +293,7 @@ impl Among<'_> {
     }
 }
 
-/// A search for what comes under the head first.
+/// Search for the first request to come under the head.
 struct Search<'a> {
     mechanics: &'a Mechanics,
     /// Start times of reads and of writes: from when on the heads may move, and where the disk is
@@ -344,7 +344,7 @@ impl Search<'_> {
         self.windows[usize::from(spot.is_write)].has(spot.turn)
     }
 
-    /// Looks at a spot.
+    /// Examines a spot.
     #[inline]
     fn look(&mut self, place: usize, spot: &Spot, detail: &Detail, distance: u32) {
         let (mechanics, which) = (self.mechanics, usize::from(spot.is_write));

@@ -71,7 +71,7 @@ pub trait Interrupt {
         unreachable!("nothing interrupts the run")
     }
 
-    /// True if a run with nothing left to ask and to answer is over.
+    /// True if a run without further and outstanding requests is over.
     fn may_end(&self, _device: &dyn Device) -> bool {
         true
     }
@@ -98,7 +98,7 @@ const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 /// Outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
-    /// The last instant at which something was submitted or completed, or at which the device ended.
+    /// Instant of the last submission or completion, or of the device's end.
     pub last: Time,
     /// When the last request was submitted.
     pub last_asked: Time,
@@ -108,7 +108,7 @@ pub struct Driven {
     pub unanswered: u64,
 }
 
-/// Runs `workload` on `device` until nothing is left to ask and everything asked is answered.
+/// Runs `workload` on `device` until all requests are completed.
 ///
 /// Background work that the device still has then is not waited for. Arrivals later than `until`
 /// are not submitted, nor any once the device has come to its end during the run; what it was asked
@@ -145,7 +145,7 @@ pub fn drive_with(
 struct Drive {
     /// The present instant, or an earlier one since which nothing has happened.
     now: Time,
-    /// The last instant at which something was submitted or completed.
+    /// Instant of the last submission or completion.
     last: Time,
     /// When the last request was submitted.
     last_asked: Time,
@@ -347,7 +347,7 @@ impl Drive {
                     device.advance(now, &mut completions);
                     interrupt.event(now, device)
                 } else {
-                    // On to where something else may happen: an arrival, or a look at the device.
+                    // Advance to the next possible event: an arrival, or a look at the device.
                     let to = arrival.min(self.sample_at.saturating_sub(1)).max(now);
                     self.now =
                         device.advance_to_answer(to, &mut completions).expect("it has an event");

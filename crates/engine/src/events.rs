@@ -11,7 +11,7 @@ use key::{ORDER_SHIFT, PAYLOAD_BITS, TIME_SHIFT, is_before, is_same, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A priority queue of events, each a small number that its owner knows how to read.
+/// A priority queue of events, small numbers with a meaning for the owner.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
 /// one comparison and ties can only fall in order of insertion. While few events wait, all are in a
@@ -98,8 +98,8 @@ const _: () = assert!(SOURCES == 1 << ROUNDS && SOURCES == 1 << (ORDER_SHIFT - P
 /// The number of the source in the key of an event that is in no line: all its bits are set.
 const IN_NONE: u128 = (REST as u128) << PAYLOAD_BITS;
 
-/// No more than this many are few again. There is a good deal between this and the length of the list, so that events do
-/// not go to and fro.
+/// At most this many events return to the short list. There is a good deal between this and the
+/// length of the list, so that events do not go to and fro.
 const FEW_AGAIN: u64 = 8;
 
 /// An event that is found to come after more than this many of its interval goes to the heap.

@@ -75,7 +75,7 @@ impl Namespace {
         self.mapped.as_ref().map_or(self.wish.bytes, used)
     }
 
-    /// Maps what a write touches, or nothing where that would be more than may be.
+    /// Maps the pages of a write, unless that exceeds the limit.
     ///
     /// # Errors
     /// Where that is so.

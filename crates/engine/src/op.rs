@@ -67,7 +67,7 @@ operations! {
         Report "report",
     }
 
-    /// True if it is a command that is done in steps of what every device does.
+    /// True for a command executed in basic steps.
     is_command: {
         /// Make the range read as zeroes.
         Zeroes "zeroes",

@@ -16,7 +16,7 @@ pub struct Lba(pub u64);
 pub struct Handle(u8);
 
 impl Handle {
-    /// None is named.
+    /// No handle.
     pub const NONE: Handle = Handle(u8::MAX);
     /// The largest number that can be named; larger ones are no handle of any device.
     pub const LARGEST: u8 = u8::MAX - 1;
@@ -153,12 +153,12 @@ pub trait Device {
     /// Hands over a request at `now`. Its range must lie within the capacity.
     fn submit(&mut self, now: Time, request: Request);
 
-    /// When the device next changes by itself; `None` while it waits for requests only.
+    /// Time of the device's next own event; `None` while it waits for requests only.
     ///
     /// An event need not complete a request (background work also has events).
     fn next_event(&self) -> Option<Time>;
 
-    /// Processes every event up to and including `to`, and appends what completed, in order.
+    /// Processes all events up to and including `to`, and appends completions in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
     /// Processes events up to `to`, while they concern only the device: to the first instant at
@@ -170,7 +170,7 @@ pub trait Device {
         Some(at)
     }
 
-    /// [Hands over](Device::submit) a request, and looks what comes next.
+    /// [Submits](Device::submit) a request, and returns the next event.
     fn submit_and_look(&mut self, now: Time, request: Request) -> Outlook {
         self.submit(now, request);
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
@@ -182,8 +182,8 @@ pub trait Device {
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
     }
 
-    /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
-    /// appended as [`Status::PowerLost`]. The device gets no requests before power is
+    /// Cuts the power at `now`, after all events of that instant: what was asked and is not
+    /// answered is appended as [`Status::PowerLost`]. The device gets no requests before power is
     /// [on](Device::power_on) again.
     ///
     /// # Panics
@@ -283,8 +283,8 @@ pub struct Class {
     pub name: String,
     /// Submission queues of the class; no other class has them.
     pub queues: Range<u32>,
-    /// True if it asks in a time of its own, over which its rates are: from its first request to its
-    /// last answer.
+    /// True for a load within a period of its own, to which its rates refer: from its first request
+    /// to its last answer.
     pub in_turn: bool,
 }
 
@@ -300,7 +300,7 @@ impl fmt::Display for WorkloadError {
 
 impl std::error::Error for WorkloadError {}
 
-/// Something that asks: a source of arrivals, open (by the clock) or closed (by completions).
+/// A source of requests: a source of arrivals, open (by the clock) or closed (by completions).
 pub trait Workload {
     /// The next request, or `None` when nothing can be submitted before another completion.
     ///
@@ -310,7 +310,7 @@ pub trait Workload {
     /// When the input that describes the requests is broken at this point.
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError>;
 
-    /// Tells the workload that one of its requests completed.
+    /// Reports a completion to the workload.
     fn completed(&mut self, completion: &Completion);
 
     /// Takes back the arrival given last, which lies in the future and was not submitted, because
@@ -328,7 +328,7 @@ pub trait Workload {
         false
     }
 
-    /// True if requests, all or some, come by the clock, whatever was answered: a device can then be
+    /// True if some requests have arrival times independent of completions: a device can then be
     /// asked for more than it can do.
     fn has_rate(&self) -> bool {
         self.is_open()

@@ -30,13 +30,13 @@ pub enum Status {
     InvalidWrite,
     /// The limit of active zones is reached.
     TooManyActive,
-    /// As many zones are open as may be, and none of them can be closed.
+    /// All open zones are in use, and none can be closed.
     TooManyOpen,
     /// The state of the zone does not allow this.
     InvalidTransition,
     /// The data are others than those that they were compared with.
     CompareFailure,
-    /// The range lies in no namespace, or goes beyond one.
+    /// The range lies outside all namespaces, or crosses an end.
     OutOfRange,
     /// The namespace may not map as much.
     CapacityExceeded,

@@ -15,7 +15,7 @@ pub enum ZoneState {
     Closed,
     /// The zone takes no more writes.
     Full,
-    /// Written data can be read, and no more.
+    /// The zone is readable only.
     ReadOnly,
     /// The zone is neither readable nor writable.
     Offline,

@@ -1,4 +1,4 @@
-//! A workload that ends by time where none passes: it would have no end.
+//! A workload limited by time in an untimed run: it would have no end.
 
 use crate::config::Experiment;
 use engine::Workload;

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// The user's mistake, as the message that says where it is and what would be right.
+/// A user error, with position and remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputError(pub String);
 

@@ -157,7 +157,7 @@ pub fn built<T>(kind: &str, held: u64, build: impl FnOnce() -> T) -> Result<T, I
     })
 }
 
-/// The message where the memory ran out in the middle of something.
+/// Message about memory that ran out during work.
 pub fn no_memory(none: &NoMemory) -> String {
     format!(
         "there is no memory for {} more; a larger device.scale takes less, and so do a smaller device and a shorter run",

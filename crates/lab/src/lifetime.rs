@@ -27,7 +27,7 @@ const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` me
 /// The section that says how long a drive lasts, of a run that went in these pieces, whose writes reached so far.
 pub(crate) fn section(it: &Report, pieces: &[Piece], reached: Reached) -> Value {
     let takes_turns = reached == Reached::InTurns && !it.is("ended");
-    // Under such a load blocks take turns, and what differs between them does not last.
+    // Under such a load blocks take turns, and differences between them do not last.
     let (evenness, unsure, more) = if takes_turns {
         let evenness = number(it, "evenness_in_turns");
         (evenness, number(it, "unsure_in_turns"), evenness / number(it, "evenness"))

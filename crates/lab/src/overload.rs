@@ -103,7 +103,7 @@ impl Backlog {
     }
 }
 
-/// A load that exceeded what was served.
+/// A load beyond the capacity of the device.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Overload {
     /// Arrivals a second, until the last one.

@@ -32,7 +32,7 @@ const ANSWER_NS: Time = 100_000;
 const MOST_QUIET: u64 = 1 << 22;
 /// Rounds end with the workload if it writes at most this number of rounds.
 const LONGEST_PASS: u64 = 5;
-/// Pages that are written between two looks at whether to go on.
+/// Pages written between two calls of the caller.
 const TICK: u64 = 1 << 8;
 
 /// Context in which the workload of an experiment is built.

@@ -46,7 +46,8 @@ pub fn shown(fdp: &Report) -> nbd::Placement {
 /// Notice of a workload with named handles.
 pub const NAMED_HANDLES: &str = "writes_with_handles";
 
-/// Writes named handles, and the device has none: neither for placement, nor as hints of a cache or orders of snapshots.
+/// Warning about named handles on a device without them: neither for placement, nor as hints of a
+/// cache or orders of snapshots.
 pub fn ignored(device: &Report, notices: &[(&'static str, u64)]) -> Option<Warning> {
     let (_, count) = notices.iter().find(|(name, count)| *name == NAMED_HANDLES && *count > 0)?;
     if device.is("takes_handles") {

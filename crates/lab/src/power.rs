@@ -27,7 +27,8 @@ impl Observer for Rehearsal<'_> {
     }
 }
 
-/// When the power goes in a run. Cuts that are drawn are drawn from a run without any: it is rehearsed.
+/// Times of a run's power cuts. Cuts that are drawn are drawn from a run without any: it is
+/// rehearsed.
 pub(crate) fn cuts(
     experiment: &Experiment,
     rehearse: &mut dyn FnMut() -> Result<(Driven, u64), RunError>,

@@ -164,7 +164,7 @@ fn at_random(
                 write.pages(round, round * u64::from(run.steady.rounds), true)?;
                 let amplification =
                     write.device.report(0).number("flash.write_amplification_bytes");
-                // Only a drive that takes no more writes has none.
+                // Only a read-only drive has none.
                 let Some(amplification) = amplification else { break };
                 rounds.add(amplification);
             }

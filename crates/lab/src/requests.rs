@@ -39,7 +39,7 @@ pub(crate) struct RequestLog {
     /// From the first request that is not answered: numbers are given in order of arrival.
     waiting: VecDeque<Option<Completion>>,
     first_waiting: u64,
-    /// Requests that came earlier have no row.
+    /// Earlier requests have no row.
     from: Time,
     failed: Option<io::Error>,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Collected {
     followed: Option<(Followed, Followed)>,
     /// The requests due and answered over time.
     backlog: Backlog,
-    /// The stretches of a run without time, which its time series cannot tell apart.
+    /// Stretches of an untimed run, which its time series cannot separate.
     untimed: Vec<Piece>,
     /// Distribution of all writes.
     reach: Reach,
@@ -69,7 +69,7 @@ impl Collected {
         true
     }
 
-    /// Notes how the device is before what happens at `now`. Returns when to ask again.
+    /// Samples the device before the events at `now`. Returns when to ask again.
     pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>, load: Load) -> Time {
         if now < self.warm_up {
             self.start = Some(self.warm_up);
@@ -84,7 +84,7 @@ impl Collected {
         self.sample_after(now)
     }
 
-    /// When to ask again after having asked at `now`, which is not during the warm-up.
+    /// Time of the next sample, outside the warm-up.
     pub(crate) fn sample_after(&self, now: Time) -> Time {
         let start = self.start.unwrap_or(now);
         let since = now - start;
@@ -310,7 +310,8 @@ impl Results {
         self.report.section("flash").is_some()
     }
 
-    /// Completes the sections of the device with what only the run knows: reads, power cuts, and how sure a figure is.
+    /// Adds figures of the run to the device's sections: reads, power cuts, and how sure a figure
+    /// is.
     fn complete(&self, results: &mut Value) {
         let ran = &self.ran;
         let cuts = ran.cuts.as_ref().map_or(&[][..], |it| &it.made);

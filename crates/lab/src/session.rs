@@ -54,7 +54,7 @@ pub struct RunSettings {
     pub cache: Option<CacheSettings>,
 }
 
-/// A device of an experiment, with what the experiment can only name.
+/// A device of an experiment, with supplied objects.
 pub(crate) struct Session<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
@@ -402,7 +402,7 @@ fn until(experiment: &Experiment) -> (Time, bool) {
     }
 }
 
-/// Asks the device what the workload asks, in time or without.
+/// Runs the workload on the device, timed or untimed.
 fn ask(
     session: &mut Session<'_>,
     workload: &mut dyn Workload,
@@ -483,7 +483,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
     Err(experiment.blame(&Invalid::new(&["run.precondition", "device.logical_page"], problem)))
 }
 
-/// The refusal of a run that asked for nothing once its warm-up was over.
+/// Refusal of a run without requests after its warm-up.
 fn all_warm_up(last: Time) -> Invalid {
     let problem = format!(
         "the run ended after {}, and nothing was asked once the warm-up was over; make that shorter \

@@ -26,7 +26,7 @@ const TEXTS: usize = 1 << 20;
 const MOST_OF_ANOTHER: u64 = 1 << 32;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
-/// Bytes of a state between two questions whether to go on: a few milliseconds of work.
+/// Bytes of a state between two calls of the caller: a few milliseconds of work.
 const ASK_AFTER: usize = 1 << 19;
 
 /// Restores the experiment's saved drive, if any. `tick` is asked now and then, and may end this.
@@ -48,7 +48,7 @@ pub(crate) fn load_drive(
     Ok(())
 }
 
-/// Asks, and notes whether this is the end.
+/// Calls the caller, and notes an end.
 fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlow<()> + 'a {
     move || {
         let flow = tick();
@@ -176,7 +176,7 @@ impl<W: Write> Write for Asking<'_, W> {
     }
 }
 
-/// A writer that remembers why it failed, of which the encoder of a state says nothing.
+/// A writer that stores its error, which the encoder drops.
 struct Told<W> {
     writer: W,
     failed: Option<std::io::Error>,

@@ -26,9 +26,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{fmt, mem};
 
-/// Events between two questions whether to go on.
+/// Events between two calls of the caller.
 const TICK: u32 = 1 << 13;
-/// No request comes later: 500 years, as in a run.
+/// Latest valid arrival: 500 years, as in a run.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
 /// A request of a program to a drive.
@@ -122,7 +122,7 @@ impl From<RunError> for StepError {
     }
 }
 
-/// The drive of an experiment, prepared as its section `run` says, and stepped by its owner.
+/// The prepared drive of an experiment, stepped by its owner.
 ///
 /// ```
 /// use lab::{Experiment, HostRequest, Op, SteppedDrive, set_layer};
@@ -258,8 +258,8 @@ impl SteppedDrive {
         StepError::Unknown(name.to_owned(), known.collect::<Vec<_>>().join(", "))
     }
 
-    /// Hands over a request that comes at an instant, ns, which may lie ahead. Returns its tag: 0, 1, ... in the order
-    /// of the calls. Requests of one instant come in that order too.
+    /// Submits a request that arrives at an instant, ns, possibly in the future. Returns its tag:
+    /// 0, 1, ... in the order of the calls. Requests of one instant come in that order too.
     ///
     /// # Errors
     /// A time in the past, an operation that the drive does not know, or a range that it does not have.
@@ -275,7 +275,8 @@ impl SteppedDrive {
         Ok(arrival.request.id)
     }
 
-    /// Hands over many, in any order of time, all of them or none. Returns the tag of the first; the others follow.
+    /// Submits many requests in any order of time, all or none. Returns the tag of the first; the
+    /// others follow.
     ///
     /// # Errors
     /// As of [`submit`](Self::submit), with the number of the request, from 0.
@@ -338,8 +339,8 @@ impl SteppedDrive {
         Ok(Arrival { at, request })
     }
 
-    /// When something happens next, ns: a request comes, or the drive has an event of its own, which need not be an
-    /// answer. `None` while it waits for requests only.
+    /// Time of the next event, ns: a request comes, or the drive has an event of its own, which
+    /// need not be an answer. `None` while it waits for requests only.
     pub fn next_event(&self) -> Option<Time> {
         let own = self.device.next_event().map(|at| at + self.began);
         let coming = self.coming.front().map(|arrival| arrival.at);
@@ -415,7 +416,8 @@ impl SteppedDrive {
                 break;
             }
             self.sample(event);
-            // On to where something else may happen: an arrival, a look at the device, or the end of the step.
+            // Advance to the next possible event: an arrival, a look at the device, or the end of
+            // the step.
             let limit = arrival.min(self.sample_at.saturating_sub(1)).min(to).max(event);
             let known = self.answers.len();
             let Some(at) = self.device.advance_to_answer(limit - began, &mut self.answers) else {
@@ -537,7 +539,7 @@ impl SteppedDrive {
         Ok(())
     }
 
-    /// Another drive in the state of this one, at the same time, which continues by itself.
+    /// An independent clone of the drive, at the same time.
     ///
     /// With a [history](Self::keep_history) it is made anew, and asked again what this one was asked. Else it has the
     /// state that is [saved](Self::save), without what a saved drive loses, and its report begins now.

@@ -218,7 +218,7 @@ fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
             format!("workload.{key} does not affect how a trace is read; these keys do: ");
         return Err(TraceError::Input(format!("{problem}{}{hint}", READING.join(", "))));
     }
-    // Each key is a layer of its own, so that an error tells its key.
+    // Each key is a separate layer, so that errors name the key.
     let layers = stated.iter().map(|(key, value)| json!({ key: value }));
     match WorkloadConfig::resolve("trace", layers) {
         Ok(WorkloadConfig::Trace(trace)) => Ok(Trace { path: path.to_owned(), ..trace }),

@@ -116,7 +116,7 @@ impl Amplification {
         }
     }
 
-    /// Leaves out what was written since the last round.
+    /// Starts a round after earlier writes.
     pub(crate) fn begin_round(&mut self, device: &dyn Model) {
         self.bytes_left = self.round_bytes;
         if let Some(counts) = device.followed().map(FlashCounts::from) {

@@ -4,7 +4,7 @@ use devices::Model;
 use devices::ssd::account::Counter;
 use engine::{Completion, Device, Followed, Request, Time};
 
-/// Passes everything on, and has the account begin before what happens at or after an instant.
+/// Forwards requests, and starts the account before the events at an instant.
 pub(crate) struct WarmUp<'a> {
     device: &'a mut dyn Model,
     ends: Time,

@@ -106,7 +106,7 @@ impl Piece {
         Piece { requests: bin.requests, latency_ns, ..Piece::default() }
     }
 
-    /// Adds what the flash did, from its counts at the beginning and at the end.
+    /// Adds the flash's activity, from counts at the beginning and end.
     pub(crate) fn add_flash(&mut self, before: &FlashCounts, end: &FlashCounts) {
         self.host_pages = end.host_pages_written - before.host_pages_written;
         self.programs = end.page_programs - before.page_programs;
@@ -121,7 +121,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) pieces: &'a [Piece],
     /// Requests took no time.
     pub(crate) is_untimed: bool,
-    /// A load that exceeded what was served.
+    /// Overload of the device, if any.
     pub(crate) overload: Option<Overload>,
     /// The report of a device whose flash takes all writes.
     pub(crate) device: Option<&'a Report>,
@@ -136,7 +136,7 @@ pub(crate) struct Facts<'a> {
 pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let uncleaned = run.device.and_then(|flash| nothing_cleaned(run, flash));
     let overload = run.overload.as_ref().map(overloaded);
-    // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
+    // A drive that cleaned nothing was changing too, as are latencies with a growing queue.
     let changing = run.device.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.device.and_then(|it| effective_spare(it.section("flash.spare")?));
@@ -229,9 +229,9 @@ const LEAST_ERRORS: f64 = 6.0;
 /// Pages written, or requests answered, on average in a batch: of fewer the figures are chance, for a
 /// cleaned block alone moves dozens of pages.
 const LEAST_IN_BATCH: f64 = 100.0;
-/// Differences that matter: of write amplification by its mean, of free blocks by the spare ones. Write
-/// amplification is known to a part in a hundred, and a drive that is prepared for another load than its own
-/// is wrong by one in twenty.
+/// Minimum significant differences: of write amplification by its mean, of free blocks by the spare
+/// ones. Write amplification is known to a part in a hundred, and a drive that is prepared for
+/// another load than its own is wrong by one in twenty.
 const LEAST_CHANGE: f64 = 0.05;
 const LEAST_CHANGE_OF_BLOCKS: f64 = 0.1;
 /// Latency varies with the load as well, so it must change by more, and all along.

@@ -1,4 +1,4 @@
-//! Zones in the results, and a workload that knows none on a drive of zones.
+//! Zones in results, and zone-unaware workloads on a zoned drive.
 
 use devices::ssd::zoned::Zones;
 use engine::{
@@ -55,7 +55,7 @@ pub fn limits(zones: &Zones) -> nbd::ZoneLimits {
     }
 }
 
-/// The zones that a host asks for.
+/// Zones requested by a host.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn seen(zones: &Zones, query: &nbd::ZoneQuery) -> nbd::ZoneList {
     let limits = zones.limits();
@@ -79,7 +79,7 @@ pub fn seen(zones: &Zones, query: &nbd::ZoneQuery) -> nbd::ZoneList {
     nbd::ZoneList { zones: seen.collect(), count: wanted.count() as u64 }
 }
 
-/// The zones that the drive has changed by itself.
+/// Zones changed by the drive.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
     let size = zones.limits().size * SECTOR_BYTES;

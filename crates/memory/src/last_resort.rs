@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
 
-/// The status of a command whose input asks for too much.
+/// Exit status of excessive input.
 const WRONG_INPUT: i32 = 2;
 
 /// The allocator of the system, which ends the process with a message where it has no memory left.

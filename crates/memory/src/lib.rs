@@ -14,7 +14,7 @@ pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, 
 use std::cell::Cell;
 
 thread_local! {
-    /// True if the allocation that comes may be refused.
+    /// True if the next allocation may be refused.
     static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -46,8 +46,8 @@ pub fn prefetch<T>(table: &[T], index: usize) {
 /// is touched, which may lie all over, and most of the memory would be taken for nothing.
 const WORTH_IT: std::ops::Range<usize> = 8 << 20..1 << 29;
 
-/// Asks the system to back a table with large pages, before it is first written to; where it cannot, or
-/// need not, nothing happens.
+/// Requests large pages for a table before its first write; where it cannot, or need not, nothing
+/// happens.
 ///
 /// A table that is read at random all over costs a walk of the page table for most reads, with large
 /// pages hardly any. The price is memory: 2 MB are taken where a single entry is touched.

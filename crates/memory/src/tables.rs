@@ -27,7 +27,7 @@ pub fn allow(bytes: u64) {
     LEFT.store(bytes, Ordering::Relaxed);
 }
 
-/// Tables may take whatever the system gives.
+/// Removes the limit on tables.
 pub fn allow_all() {
     allow(u64::MAX);
 }

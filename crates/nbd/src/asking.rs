@@ -93,7 +93,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.device.submit(at, request, fua, (slot, early), self.witness);
     }
 
-    /// A client asks.
+    /// Handles a client's request.
     fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
         if let Command::Extents { one } = asked.command {
             let most = if one { 1 } else { MOST_EXTENTS };
@@ -304,7 +304,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// A request no longer waits for `what`; it is ready if that was the last.
+    /// Ends a request's wait for `what`; it is ready if that was the last.
     pub(crate) fn no_longer_waits(&mut self, slot: u32, what: u8) {
         let Some(pending) = self.requests.at(slot) else { return };
         pending.waits_for &= !what;

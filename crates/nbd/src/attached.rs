@@ -32,7 +32,7 @@ struct Row {
 }
 
 impl Row {
-    /// Adds the request that comes next.
+    /// Adds the next request.
     fn push(&mut self, inside: Inside) {
         self.requests.push_back(Some(inside));
         self.count += 1;
@@ -85,7 +85,7 @@ pub(crate) enum Background {
     Waits,
     /// A request follows, so the events belong to the results.
     BeforeRequest,
-    /// The device works by itself; if no request follows, this is no part of the results.
+    /// The device works on its own; if no request follows, this is no part of the results.
     Alone,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     completions: Vec<Completion>,
     inside: Row,
     submitted: u64,
-    /// The witness knows that all requests are completed.
+    /// True once the witness knows that all requests are completed.
     is_alone: bool,
     /// When the witness wants to see the device next.
     sample_at: Time,
@@ -195,7 +195,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// Tells the witness, once, if all requests are completed.
+    /// Informs the witness once all requests are completed.
     fn leave_alone<W: Witness<D> + ?Sized>(&mut self, witness: &mut W) {
         if self.is_idle() && self.submitted > 0 && !self.is_alone {
             self.is_alone = true;

@@ -30,7 +30,7 @@ pub struct Offer {
 /// TLS: whether clients may or must begin it before anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// There is none.
+    /// No TLS.
     Off,
     /// Clients may use TLS.
     Offered,

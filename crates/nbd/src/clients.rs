@@ -121,7 +121,7 @@ impl Clients {
         crowd::leaves(ungreeted, now)
     }
 
-    /// The place of the client that has asked for nothing for longest, if that is long.
+    /// Place of the client idle for longest, if that is long enough.
     fn unused(&self, now: u64) -> Option<usize> {
         let unused = self.iter().filter(|(_, it)| !it.has_asked && it.conversation.is_open());
         let (place, since) = unused.map(|(place, it)| (place, it.since)).min_by_key(|it| it.1)?;
@@ -247,7 +247,7 @@ mod tests {
 
     const EXPORT: Export = Export { bytes: 1 << 20, read_only: false };
 
-    /// Adds a client that came at `now`: its end, and the place of the client that must leave for it.
+    /// Adds a client at `now`: its end, and the place of the client that must leave for it.
     fn come(clients: &mut Clients, now: u64) -> (UnixStream, Option<usize>) {
         let (client, server) = UnixStream::pair().unwrap();
         let catalogue = Arc::new(Catalogue::single(EXPORT));

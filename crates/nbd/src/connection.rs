@@ -52,7 +52,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Open,
-    /// The client is gone.
+    /// The client has disconnected.
     Gone,
 }
 
@@ -104,7 +104,7 @@ impl Connection {
         self.conversation.wanted(&self.input[self.unread.clone()])
     }
 
-    /// True if something waits to be sent.
+    /// True with output to send.
     pub(crate) fn has_output(&self) -> bool {
         !self.replies.is_empty()
     }

@@ -81,7 +81,7 @@ impl Control {
         answer.recv_timeout(PATIENCE).ok()?
     }
 
-    /// The zones that the device has changed by itself since it had done so `since` times; likewise.
+    /// Zones changed by the device since its `since`th change; likewise.
     pub fn zones_altered(&self, since: u64) -> Option<ZonesAltered> {
         let (sender, answer) = channel();
         self.wish(Wish::Altered(since, sender))?;

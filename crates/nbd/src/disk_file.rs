@@ -82,7 +82,7 @@ impl DiskFile {
     }
 }
 
-/// Tells the kernel whether something was done.
+/// Success or failure for the kernel.
 fn empty(reply: ReplyEmpty) -> Reply {
     Box::new(move |outcome| match outcome {
         Ok(_) => reply.ok(),

@@ -177,7 +177,7 @@ impl Door {
             if !connection.has_output() {
                 break;
             }
-            // None of these replies has data from a store.
+            // Replies at this stage have no stored data.
             if connection.send(&Store::memory(), &mut self.stretch) == Flow::Gone {
                 return;
             }

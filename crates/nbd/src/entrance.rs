@@ -71,7 +71,7 @@ impl Passage {
 impl Entrance for Arrivals {
     fn next(&self) -> io::Result<Comer> {
         let found = self.waiting.try_recv().or_else(|_| {
-            // A client that comes after this rings again.
+            // Later clients ring again.
             let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
             self.waiting.try_recv()
         });

@@ -8,7 +8,7 @@ use std::io;
 pub enum Error {
     /// The user's input cannot be satisfied.
     Input(String),
-    /// The system refuses what any server needs.
+    /// The system refuses a general requirement of servers.
     System(String),
 }
 

@@ -1,4 +1,4 @@
-//! A client that came through a door, as the door still sees it: so that the clients of all exports are
+//! A client from a listener, as the listener sees it: so that the clients of all exports are
 //! counted together, and an idle one can be replaced by another.
 
 use crate::listen::ClientStream;

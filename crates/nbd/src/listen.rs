@@ -106,7 +106,7 @@ impl Listener {
         }
     }
 
-    /// The address of a target of `NVMe` there, and what its hosts are told: the address and the port.
+    /// Address of an `NVMe` target there, with its host's identification: the address and the port.
     pub fn target(&self) -> (String, (String, String)) {
         match &self.socket {
             Socket::Unix(_) => {

@@ -116,7 +116,7 @@ pub(crate) struct Waiting {
     pub(crate) asked: Asked,
     pub(crate) data: Vec<u8>,
     pub(crate) owed: Owed,
-    /// When it was asked, and whether it had to wait for room then.
+    /// Submission time, and true if it waited for room.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
     pub errand: Errand,
@@ -125,13 +125,13 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Requests accepted and not answered, and requests not yet accepted.
+    /// Accepted outstanding requests, and requests not yet accepted.
     inside: Load,
     before: Load,
     closed: bool,
     /// The device has no power, or recovers.
     is_off: bool,
-    /// Number of zones that the device has changed by itself.
+    /// Zone changes made by the device.
     altered: u64,
     /// Waker of a client's thread that must not block, and whether it awaits room.
     bell: Option<Control>,
@@ -244,12 +244,13 @@ impl LocalClient {
         self.queue.lock().is_off
     }
 
-    /// Number of zones that the device has changed by itself.
+    /// Zone changes made by the device.
     pub fn altered(&self) -> u64 {
         self.queue.lock().altered
     }
 
-    /// Submits a request whatever the limits; it was [seen](Self::has_room) that there is room.
+    /// Submits a request regardless of the limits; it was [seen](Self::has_room) that there is
+    /// room.
     pub fn ask_at_once(&self, wanted: Wanted, held_back: bool, reply: Reply) {
         self.ask_for(Errand::Request, wanted, held_back, reply);
     }

@@ -163,8 +163,8 @@ fn open(path: &Path, client: &LocalClient) -> io::Result<BackgroundSession> {
     Session::new(DiskFile::new(client.clone(), NAME), path, &config)?.spawn()
 }
 
-/// A process that waits until this one has ended, whatever ended it, and unmounts then. Signals of the
-/// terminal do not reach it. Without it only a server that is killed leaves its mount.
+/// A process that waits for this one's end by any cause, and then unmounts. Signals of the terminal
+/// do not reach it. Without it only a server that is killed leaves its mount.
 fn watcher(path: &Path) -> Option<Child> {
     let detach = detaching(path);
     let mut shell = Command::new("sh");
@@ -173,7 +173,7 @@ fn watcher(path: &Path) -> Option<Child> {
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
-/// The command that unmounts a file system that is in use, or whose server is gone.
+/// The command that unmounts a busy or abandoned file system.
 fn detaching(path: &Path) -> Command {
     let (program, words) = match helper() {
         Some(helper) => (helper, ["-u", "-z", "--"].as_slice()),

@@ -32,7 +32,7 @@ pub(crate) struct Watch {
     pub(crate) last_idle: u64,
     /// When all descriptors were polled last.
     pub(crate) last_round: u64,
-    /// The places of clients that sent something lately.
+    /// Places of recently active clients.
     pub(crate) warm: Vec<usize>,
     /// The place that is read first in the next round.
     pub(crate) first: usize,

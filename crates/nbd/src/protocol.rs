@@ -132,7 +132,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is another thing that was agreed on")]
 pub struct Conversation {
-    /// `None` if the client is to be rejected.
+    /// `None` to reject the client.
     pub(crate) catalogue: Option<Arc<Catalogue>>,
     pub(crate) phase: Phase,
     pub(crate) no_zeroes: bool,
@@ -146,7 +146,7 @@ pub struct Conversation {
     pub(crate) allocation: Option<usize>,
     /// True if the client has negotiated block sizes.
     pub(crate) is_aligned: bool,
-    /// Bytes of data of the write that was asked last, still to come.
+    /// Bytes of the last write's data still to come.
     pub(crate) data_left: u32,
     /// Bytes still to come that are discarded.
     pub(crate) skip: u32,

@@ -233,7 +233,7 @@ fn the_data_of_a_write_follow_it() {
     assert!(out.is_empty());
 }
 
-/// Words that a client might say, right and wrong.
+/// Possible words of a client, right and wrong.
 fn word() -> impl Strategy<Value = Vec<u8>> {
     let near = prop_oneof![Just(0u64), 0..2 * BYTES, any::<u64>()];
     let length = prop_oneof![0u32..3000, any::<u32>()];

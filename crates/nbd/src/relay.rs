@@ -69,7 +69,7 @@ impl Relay {
         self.outer.shut();
     }
 
-    /// Copies what can be copied, and waits.
+    /// Copies available data, or waits.
     ///
     /// # Errors
     /// When it is over.

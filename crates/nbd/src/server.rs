@@ -129,7 +129,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.clients.put(place, connection);
     }
 
-    /// Serves until it is stopped or, without an entrance, until the last client has gone.
+    /// Serves until stopped or, without a listener, until the last client has left.
     pub fn run(&mut self, entrance: Option<&dyn Entrance>) -> Punctuality {
         clock::precise_sleep();
         self.watch.patience = Patience::of_this_thread();
@@ -226,7 +226,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// The result of a look, or else of an order.
+    /// Result of a query, or otherwise of an order.
     fn told(&mut self, line: &str) -> String {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         if self.device.is_idle() {

@@ -64,7 +64,7 @@ pub trait Witness<D: ?Sized> {
         None
     }
 
-    /// The zones that a query asks for, if the device has some.
+    /// Zones selected by a query, if the device has some.
     fn zones(&mut self, _device: &mut D, _query: &ZoneQuery) -> Option<ZoneList> {
         None
     }

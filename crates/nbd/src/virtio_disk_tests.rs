@@ -99,7 +99,7 @@ fn each_request_is_what_the_driver_means() {
 fn malformed_requests_are_answered_by_an_error() {
     let memory = guest();
     for (kind, sector, data, flags, status) in [
-        // No sectors, beyond all numbers, nothing to read into, more than is served at once.
+        // No sectors, out of range, no buffer, more than the limit.
         (VIRTIO_BLK_T_IN, 0, 100, WRITE, FAILED),
         (VIRTIO_BLK_T_IN, u64::MAX, 512, WRITE, FAILED),
         (VIRTIO_BLK_T_OUT, 0, 511, 0, FAILED),

@@ -237,7 +237,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     fn read_leftovers(&mut self, reading: bool) {
         self.clients.count_competitors();
         let places = self.clients.places();
-        // Each has its turn to be the first, who takes what room there is.
+        // Clients take turns in being first, with the first choice of room.
         let first = self.watch.first % places.max(1);
         for place in (first..places).chain(0..first) {
             let room = self.clients.room(place);

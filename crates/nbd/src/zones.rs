@@ -76,7 +76,7 @@ pub struct ZoneWish {
     pub found: Arc<Mutex<Option<ZoneList>>>,
 }
 
-/// Zones that a drive has changed by itself.
+/// Zones changed by the drive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZonesAltered {
     /// Number of changes.

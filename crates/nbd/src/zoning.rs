@@ -16,12 +16,12 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.witness.zones(self.device.device_mut(), query)
     }
 
-    /// The zones that the drive has changed by itself since it had done so `since` times.
+    /// Zones changed by the drive since its `since`th change.
     pub fn zones_altered(&mut self, since: u64) -> Option<ZonesAltered> {
         self.witness.zones_altered(self.device.device_mut(), since)
     }
 
-    /// Lets those know who wait to hear of zones that the drive has changed by itself.
+    /// Informs those waiting for zones changed by the drive.
     pub fn tell_altered(&mut self) {
         if let Some(altered) = self.zones_altered(u64::MAX) {
             self.locals.altered(altered.count);

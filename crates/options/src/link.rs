@@ -1,4 +1,4 @@
-//! Host links by name, wherever a bandwidth is expected.
+//! Host links by name, valid as bandwidths.
 
 use crate::nearest;
 

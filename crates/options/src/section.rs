@@ -6,7 +6,7 @@ use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that a config key can hold: a value, or a section of further keys.
+/// The value of a config key: a value, or a section of further keys.
 ///
 /// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
 /// one another and completed with the defaults they make the setting.

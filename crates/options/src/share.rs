@@ -1,4 +1,4 @@
-//! Parts of something, which people write as a number or in percent: 0.28 is 28 %.
+//! Shares, written as a number or in percent: 0.28 is 28 %.
 
 use crate::{KeyInfo, Values};
 use serde::{Deserializer, de};

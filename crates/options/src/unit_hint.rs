@@ -1,4 +1,4 @@
-//! Guesses at a unit that is none: hints for messages.
+//! Guesses at an invalid unit: hints for messages.
 
 /// Message about a unit outside `units`, with the one probably meant. The suggested text is
 /// accepted by `read` and has the value that was written: where that could be two, both are said.

@@ -4,8 +4,8 @@
 /// A decimal fraction with an optional exponent, as in Rust.
 pub const NUMBER: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 
-/// The values that a key takes, as far as a value shows it by itself. A parser may refuse more
-/// values, such as too large ones, never fewer.
+/// Values of a key, as far as they can be checked singly. A parser may refuse more values, such as
+/// too large ones, never fewer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// True or false.
@@ -18,7 +18,7 @@ pub enum Values {
     Share,
     /// A number above 0, up to 1, or that in percent.
     PositiveShare,
-    /// Any number that is a part of something, or that in percent.
+    /// A share as a number or in percent.
     Ratio,
     /// One of several words, each with its meaning.
     Words(Vec<(String, String)>),

@@ -5,11 +5,11 @@
 pub struct HandleAccount {
     /// Written by the host with this handle.
     pub host: u64,
-    /// Moved by cleaning, of what was written with this handle.
+    /// Moved pages written with this handle.
     pub moved: u64,
-    /// Moved because a unit of this handle was cleaned, whoever wrote the page.
+    /// Pages moved by the cleaning of this handle's units.
     pub moved_because: u64,
-    /// Superseded or deallocated, of what was written with this handle.
+    /// Superseded or trimmed pages written with this handle.
     pub invalidated: u64,
     /// Pages that a write with another handle superseded.
     pub foreign: u64,
@@ -101,7 +101,7 @@ pub trait Medium {
     fn account(&self) -> &Account;
     /// Counts from here on.
     fn reset_account(&mut self);
-    /// True if it takes no more writes, because its policy gave none that is possible.
+    /// True after an invalid choice of the policy.
     fn has_ended(&self) -> bool {
         false
     }

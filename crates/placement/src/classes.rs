@@ -11,7 +11,7 @@ const NEVER: u8 = u8::MAX;
 pub const ALWAYS: u32 = u32::MAX;
 /// Requests of which the borders between lifetimes are found.
 const SAMPLED: usize = 1 << 20;
-/// Pages of a long request whose lifetimes are looked at.
+/// Examined pages of a long request.
 const LOOKED_AT: u32 = 8;
 /// Weight of the last lifetime in the learned one; the rest is for earlier ones.
 const SHARE_OF_LAST: u32 = 4;
@@ -62,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// The handle of each write, and what decides; `None` where it makes no difference to this load.
+    /// Handle of each write, and the rule; `None` where it makes no difference to this load.
     pub fn classes(self, load: &Load, handles: u8) -> Option<Classes> {
         let classes = match self {
             Policy::None => Classes { of: vec![0; load.len()], rule: Rule::One, handles: 1 },

@@ -8,7 +8,7 @@ use std::fmt;
 const AHEAD: u32 = 16;
 /// No page, or no unit.
 const NONE: u32 = u32::MAX;
-/// The writer of a page that holds nothing valid.
+/// Writer of a page without valid data.
 const DEAD: u8 = u8::MAX;
 /// Units that are erased before the host takes another: one for it, one for the copies of the next
 /// victim. A victim needs at most one more unit for copies, because its pages with one destination
@@ -27,7 +27,7 @@ pub enum Isolation {
 /// The drive: how many pages it holds, and in what units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Logical pages, all of which may be mapped.
+    /// Logical pages, all mappable.
     pub pages: u32,
     /// Pages of a reclaim unit.
     pub unit_pages: u32,
@@ -171,7 +171,7 @@ impl Drive {
         ((u128::from(self.inverse) * u128::from(page)) >> 64) as usize
     }
 
-    /// A flash page is valid no more; who wrote it.
+    /// Invalidates a flash page; who wrote it.
     #[inline]
     fn supersede(&mut self, old: u32) -> u8 {
         let unit = self.unit_of(old);
@@ -384,7 +384,8 @@ impl Closed {
         }
     }
 
-    /// The unit with the fewest valid pages, which is one of these no more; `None` where nothing would be gained.
+    /// Removes and returns the unit with the fewest valid pages; `None` where nothing would be
+    /// gained.
     fn take_least(&mut self) -> Option<u32> {
         while self.least + 1 < self.ends.len() {
             let (unit, _) = self.ends[self.least];

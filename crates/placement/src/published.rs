@@ -152,7 +152,7 @@ mod tests {
             let found = permutation(use_of, UNITS, 7, 1).unwrap();
             let mean = found.passes[3..].iter().sum::<f64>() / 4.0;
             assert!((mean / expected - 1.0).abs() < 0.03, "{use_of}: {mean:.3}, {expected}");
-            // The units that are erased at the end of a pass hold nothing: each pass starts without copies.
+            // Units erased at the end of a pass are empty: each pass starts without copies.
             assert!(found.start < 1.02, "{use_of}: {:.3}", found.start);
             assert!(found.tenths[0] < 0.7 * mean, "{:?}", found.tenths);
             let most = found.tenths.iter().copied().fold(0.0, f64::max);

@@ -21,7 +21,7 @@ impl Random {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
     }
 
-    /// True if something of this chance happens.
+    /// True with this probability.
     pub(crate) fn chance(&mut self, of: f64) -> bool {
         ((self.next() >> 11) as f64) < of * (1u64 << 53) as f64
     }

@@ -330,7 +330,7 @@ fn lifetimes_are_pages_written_until_the_next_overwrite() {
         builder.write(0, (page * PAGE_BYTES, PAGE_BYTES), (false, false)).unwrap();
     }
     let load = builder.finish().unwrap();
-    // The third and the last go on round the end.
+    // The third and the last wrap around the end.
     let found = lifetimes(&load);
     assert_eq!(found, [2, 4, 4, 6, 6, 2]);
 }

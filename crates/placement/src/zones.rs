@@ -16,7 +16,7 @@ const DEAD: u8 = u8::MAX;
 /// The zones, and how many streams the host writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoned {
-    /// Logical pages, all of which may be mapped.
+    /// Logical pages, all mappable.
     pub pages: u32,
     /// Pages of a zone.
     pub zone_pages: u32,

@@ -32,7 +32,7 @@ enum Curve {
 }
 
 impl Curve {
-    /// The fixed part, and what grows with the size.
+    /// Fixed part, and part proportional to size.
     #[inline]
     fn cost(&self, bytes: u64) -> (Time, Time) {
         match self {

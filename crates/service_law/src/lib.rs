@@ -146,7 +146,7 @@ impl DeviceKind for LawConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     curves: Curves,
-    /// Keys of a line although the law is none, which is refused.
+    /// Keys of a line where the law is not one, which is refused.
     stray: LineOf,
 }
 
@@ -159,7 +159,7 @@ struct LineOf {
 }
 
 impl Pattern {
-    /// A law in whatever form.
+    /// A law in any form.
     pub fn of(curves: Curves) -> Pattern {
         Pattern { curves, stray: LineOf::default() }
     }
@@ -170,7 +170,7 @@ impl Pattern {
         Pattern::of(Curves::line(fixed, per_kib))
     }
 
-    /// Refuses what only a table can say: times that a text may not have, and part of a line.
+    /// Refuses laws that need a table: times that a text may not have, and part of a line.
     fn check(&self, key: &str) -> Result<(), Invalid> {
         if let Some((fixed, per_kib)) = self.curves.as_line() {
             for (name, time) in [("fixed", fixed), ("per_kib", per_kib)] {

@@ -224,7 +224,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Bytes programmed, by what for.
+    /// Bytes programmed by cause.
     pub fn media(&self) -> MediaBytes {
         let bytes = |logical: u64| self.pages(logical) * self.page_bytes;
         let it = &self.counters;

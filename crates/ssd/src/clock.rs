@@ -5,7 +5,7 @@ use engine::{EventId, EventQueue, Time};
 /// Event at a die, or on a bus, at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DieEvent {
-    /// Something has crossed this bus.
+    /// A transfer on this bus has ended.
     Crossed(u32),
     /// The data of this read are in the registers.
     Sensed(u32),
@@ -30,7 +30,7 @@ pub(crate) enum Event {
     Lingered(u32),
     /// The write buffer may let in more.
     MeterOpens,
-    /// The temperature is looked at.
+    /// Sampling of the temperature.
     Heat,
     /// A timer of the SLC cache has ended.
     Slc(u32),
@@ -123,7 +123,7 @@ kinds! {
 /// Bits of the number of the object within an event.
 const NUMBER_BITS: u32 = 20;
 
-/// Lanes, dies, groups and whatever else has events: fewer than this of each.
+/// Maximum number of lanes, dies, groups and other objects with events: fewer than this of each.
 pub(crate) const MOST_LANES: u32 = 1 << 20;
 
 /// The present instant and the events to come, which host and flash share: what happens at one instant
@@ -145,7 +145,7 @@ impl Clock {
         Clock { now, ..Clock::default() }
     }
 
-    /// Asks for an event.
+    /// Schedules an event.
     #[inline]
     pub(crate) fn call(&mut self, at: Time, event: Event) -> EventId {
         self.events.push(at, event.packed())
@@ -163,17 +163,17 @@ impl Clock {
         self.events.cancel(event);
     }
 
-    /// Goes to an instant up to which all has happened.
+    /// Advances to an instant after its events.
     pub fn go_to(&mut self, now: Time) {
         self.now = now;
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next_at(&self) -> Option<Time> {
         self.events.next_at()
     }
 
-    /// Goes to the next event, if that is not after `to`.
+    /// Advances to the next event, if not after `to`.
     #[expect(clippy::inline_always, reason = "every event passes here")]
     #[inline(always)]
     pub(crate) fn go_on(&mut self, to: Time) -> Option<Event> {

@@ -42,7 +42,7 @@ pub fn conformance_of(policy: &Policy) -> Vec<Check> {
     }
 }
 
-/// Runs every check, each run with what `supply` gives.
+/// Runs every check with what `supply` returns.
 fn checks<E>(
     policy: &Policy,
     supply: &mut dyn FnMut() -> Result<Supplied, E>,
@@ -149,7 +149,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Everything that a run has to say, for comparison.
+/// Complete outcome of a run, for comparison.
 #[derive(PartialEq)]
 struct Outcome {
     end: Time,

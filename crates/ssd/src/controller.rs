@@ -10,8 +10,8 @@ use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
 
 impl Ssd {
-    /// Goes from event to event, up to an instant; where `stops`, until something is answered or the drive is at its
-    /// end. Returns the instant of the last event.
+    /// Processes events up to an instant; where `stops`, until something is answered or the drive
+    /// is at its end. Returns the instant of the last event.
     pub(crate) fn go_on(
         &mut self,
         to: Time,
@@ -91,9 +91,9 @@ impl Ssd {
         }
     }
 
-    /// Asks the machines behind the write buffer until none has anything to do: durability,
-    /// erasures after programs, the pace, the first waiting write, domains to clean, and finally
-    /// the burst of cleaning.
+    /// Polls the machines behind the write buffer until none has work: durability, erasures after
+    /// programs, the pace, the first waiting write, domains to clean, and finally the burst of
+    /// cleaning.
     ///
     /// An admission cleans the domain of its page, and a write that has to wait has all cleaned, before the next one.
     pub(crate) fn ask_machines(&mut self) {
@@ -155,7 +155,7 @@ impl Ssd {
         if self.front.has_work_for_cores() {
             let pages = front::touched(self.ftl.geometry(), request);
             let count = (pages.end - pages.start) as u32;
-            // While a processor has the request, where its first page lies comes out of memory.
+            // The position of its first page is fetched while a core processes the request.
             self.ftl.prefetch(Lpn(pages.start));
             if !self.front.process(slot, count, &mut self.clock) {
                 return;
@@ -265,7 +265,7 @@ impl Ssd {
         }
     }
 
-    /// Asks for the flushes that have come; whether the link is to take its turns again.
+    /// Requests the arrived flushes; whether the link is to take its turns again.
     #[inline]
     fn ask_for_flushes(&mut self) -> bool {
         self.front.has_flushes() && self.ask_for_those()

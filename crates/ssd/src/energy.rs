@@ -60,7 +60,7 @@ impl Ssd {
         self.config.energy.of(effort, self.config.scale)
     }
 
-    /// Adds the energy of what was done so far to the sampled figures.
+    /// Adds the energy so far to the sampled figures.
     pub(crate) fn with_energy(&self, figures: Followed) -> Followed {
         if !self.config.energy.is_known() {
             return figures;

@@ -53,7 +53,7 @@ pub(crate) struct PageDone {
     /// Owner of the request.
     pub(crate) owner: Owner,
     pub(crate) status: Status,
-    /// Nothing where it waited in vain for cleaning to make room, all the time.
+    /// `None` if it always waited for cleaning to make room.
     pub(crate) spent: Option<Spent>,
 }
 
@@ -203,7 +203,7 @@ impl Features {
         self.0 & feature as u8 != 0
     }
 
-    /// True if there is none.
+    /// True for none.
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0

@@ -90,7 +90,7 @@ impl Parts {
         self.all.len() as u32
     }
 
-    /// Overwrites after which surely nothing has happened that all parts would have to know.
+    /// Overwrites that certainly cause no event known to all parts.
     pub(super) fn sure_overwrites(&self, first: (&Ftl, &Flash)) -> u64 {
         let others = self.others.iter().map(|(ftl, flash)| (ftl, flash));
         let sure = once(first).chain(others).map(|(ftl, flash)| ftl.writes_before_wear(flash));

@@ -52,7 +52,7 @@ impl Patrol {
         }))
     }
 
-    /// Number of blocks with a deadline before an instant, no more than all.
+    /// Number of blocks due before an instant, at most all.
     #[inline]
     pub fn due(&mut self, now: Time) -> u32 {
         if now < self.next {
@@ -70,7 +70,7 @@ impl Patrol {
         (since / self.each).min(u64::from(self.blocks)) as u32
     }
 
-    /// The longest time in which no more than this many blocks become due.
+    /// Longest time within which at most this many blocks become due.
     pub fn stretch(&self, blocks: u32) -> Time {
         self.each.saturating_mul(u64::from(blocks.max(1)))
     }

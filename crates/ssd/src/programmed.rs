@@ -1,8 +1,8 @@
-//! Bytes programmed, by what for.
+//! Bytes programmed by cause.
 
 use std::ops::AddAssign;
 
-/// Bytes programmed, by what for; their sum is all that was programmed.
+/// Bytes programmed by cause; their sum is all that was programmed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MediaBytes {
     /// Pages of the host.

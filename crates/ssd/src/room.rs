@@ -201,7 +201,7 @@ macro_rules! read_within {
 }
 pub(super) use read_within;
 
-/// The next of what follows.
+/// Reads the next value.
 pub(super) fn next<'de, A: SeqAccess<'de>, S: DeserializeSeed<'de>>(
     fields: &mut A,
     seed: S,

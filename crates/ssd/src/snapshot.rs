@@ -41,7 +41,7 @@ pub struct Drive {
 read_within!(Drive { flash: fields, ftl: fields, patrol: any });
 
 impl Snapshot {
-    /// Takes up the tables that were written apart from the rest.
+    /// Takes over separately stored tables.
     ///
     /// # Errors
     /// When there are others than the rest has places for.
@@ -67,7 +67,7 @@ fn put(places: Vec<&mut Numbers>, tables: Vec<PageTable>) -> Result<(), String> 
 }
 
 impl Room {
-    /// Reads a state of which only the shape has been read so far.
+    /// Reads the rest of a state after its shape.
     pub fn of_shape(
         self,
         shape: Vec<(String, String)>,
@@ -211,7 +211,7 @@ impl Ssd {
             && self.ftl.has_no_victim(&self.flash)
     }
 
-    /// The state of the drive, which must not be serving anything.
+    /// State of an idle drive.
     pub(super) fn snapshot(&self) -> Snapshot {
         let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");

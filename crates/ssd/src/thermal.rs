@@ -215,7 +215,7 @@ mod tests {
             it.look(now, joules);
             assert!(it.celsius < 70.6 && (step < 200 || it.celsius > 64.4), "{}", it.celsius);
         }
-        // The mean power is what the cooling carries between 65 and 70 degrees.
+        // Cooling carries the mean power between 65 and 70 degrees.
         let mean = joules / 600.0;
         assert!((4.0..4.6).contains(&mean), "{mean}");
         assert!(it.report.times > 20 && hot > 1000, "{} {hot}", it.report.times);

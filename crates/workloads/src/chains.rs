@@ -101,7 +101,7 @@ pub struct Chains<S> {
     cut: Cut,
     each: Vec<Chain>,
     has_begun: bool,
-    /// Chains that have something to ask: from when on, and in which order they came to it.
+    /// Chains with requests to issue: from when on, and in which order they came to it.
     ready: BinaryHeap<Reverse<(Time, u64, usize)>>,
     turns: u64,
     /// Chains that wait for others.
@@ -127,7 +127,7 @@ impl<S: Steps> Chains<S> {
         }
     }
 
-    /// A chain has something to ask from `at` on.
+    /// Schedules a chain's next request for `at`.
     fn push(&mut self, at: Time, chain: usize) {
         self.each[chain].is_ready = true;
         self.ready.push(Reverse((at, self.turns, chain)));

@@ -11,7 +11,7 @@ use options::{Invalid, Size};
 /// The most blocks of 4 KiB of a record or a request.
 const MOST_BLOCKS: u64 = 1 << 18;
 
-/// Refuses zero for a key that counts something.
+/// Refuses zero for a count.
 pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
     if value == 0 {
         return Err(Invalid::new(&[key], "it is 0, but must be at least 1"));
@@ -19,7 +19,7 @@ pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The most requests of a workload that may go on until it ends by itself.
+/// Limit of requests of a workload that may run to its own end.
 pub(crate) fn limit(requests: Option<u64>) -> Result<Option<u64>, Invalid> {
     if let Some(requests) = requests {
         positive("workload.requests", requests)?;

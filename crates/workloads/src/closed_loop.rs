@@ -11,7 +11,7 @@ pub(crate) type Notices = Vec<(&'static str, u64)>;
 /// Decides the source, time and content of requests. Turn and request are two calls, so that the request
 /// is written in place and not copied.
 pub(crate) trait Asker {
-    /// The thread, stream or job that asks next.
+    /// The thread, stream or job whose turn is next.
     type Turn;
 
     /// Takes the next turn, and returns its start; `None` while it has to wait for an answer, or
@@ -32,7 +32,7 @@ pub(crate) trait Asker {
 
 /// Requests of a loop with one client.
 pub(crate) trait Draw {
-    /// True if there is anything more to ask.
+    /// True with further requests.
     fn goes_on(&mut self) -> bool {
         true
     }

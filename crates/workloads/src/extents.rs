@@ -1,4 +1,4 @@
-//! Space that is given out in blocks of 4 KiB and comes back: what files are made of.
+//! Allocation of space in blocks of 4 KiB: what files are made of.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Allocator {
         Allocator { free: BTreeMap::from([(first, blocks)]) }
     }
 
-    /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
+    /// Allocates `blocks` blocks, in one extent if possible, else in several.
     ///
     /// `None`, with nothing taken, if fewer blocks are free.
     pub fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {

@@ -134,7 +134,7 @@ impl Files {
         self.requests.push_back((Op::Write, extent));
     }
 
-    /// Asks for the blocks of a range of a file.
+    /// Issues requests for a range of a file.
     fn range(&mut self, op: Op, file: usize, at: u64, bytes: u64) {
         if bytes == 0 {
             return;
@@ -161,7 +161,7 @@ impl Files {
         }
     }
 
-    /// Asks for consecutive blocks, in requests of the largest size.
+    /// Issues requests for consecutive blocks, in the maximum size.
     fn ask(&mut self, op: Op, extent: Extent) {
         let end = extent.first + extent.blocks;
         let mut first = extent.first;

@@ -72,7 +72,7 @@ pub fn format_named(name: &str) -> Result<&'static Format, Invalid> {
     })
 }
 
-/// The only format that recognises the beginning of a file, or why there is none.
+/// The only format that recognises the file's beginning, or an error.
 pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
     only(FORMATS, head)
 }

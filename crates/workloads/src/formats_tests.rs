@@ -1,4 +1,4 @@
-//! Tests that walk the table of formats, and what the tests of single formats share.
+//! Tests over the table of formats, and helpers of single formats' tests.
 
 use super::*;
 use crate::error::BuildError;
@@ -68,7 +68,7 @@ pub(crate) fn read_as(
     read_all(&Inputs::memory("t", bytes), "t", Some(row(format)), options)
 }
 
-/// Reads a trace in a named format with what must be stated.
+/// Reads a trace in a named format with its required declarations.
 pub(crate) fn read(format: &Format, bytes: &[u8]) -> Vec<Record> {
     read_as(format, bytes, &stated(format)).unwrap()
 }

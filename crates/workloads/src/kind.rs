@@ -53,7 +53,7 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         None
     }
 
-    /// True if another seed could ask for something else.
+    /// True if the seed affects the requests.
     fn draws(&self) -> bool {
         true
     }

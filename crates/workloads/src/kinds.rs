@@ -124,7 +124,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.reach(context),)* }
             }
 
-            /// True if another seed could ask for something else.
+            /// True if the seed affects the requests.
             pub fn draws(&self) -> bool {
                 match self { $(Self::$Options(options) => options.draws(),)* }
             }

@@ -56,7 +56,7 @@ pub(crate) struct AccessPattern {
     needs_bits: bool,
     block_sectors: u32,
     blocks: u64,
-    /// `None` where every block is equally likely: the common case, kept short.
+    /// `None` for a uniform distribution: the common case, kept short.
     skew: Option<Skew>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Line {
     Record(Record),
     /// A flush and, once that is done, this request.
     AfterFlush(Record),
-    /// A request that is not just as the line has it, and what was changed.
+    /// A changed request, and the change.
     Noted(Record, &'static str),
     /// No request, and why not.
     Skip(&'static str),

@@ -52,7 +52,7 @@ pub struct Records {
 enum Certainty {
     /// Stated, or confirmed by the first requests.
     Sure,
-    /// The beginning of the text decided, and no request was looked at yet.
+    /// Detected from the text's beginning, before the first request.
     Detected,
 }
 
@@ -180,7 +180,7 @@ impl Records {
         self.last().map_or(self.batch.number, |last| self.batch.number_of(last))
     }
 
-    /// The line that the last record came from, without its end, if the format is text.
+    /// Source line of the last record, without its end, in a text format.
     pub fn raw_line(&self) -> Option<&[u8]> {
         self.is_text.then(|| self.last().map_or(&[][..], |last| self.batch.line_of(last)))
     }
@@ -277,7 +277,7 @@ impl Read for Broken {
     }
 }
 
-/// Decides the format from the beginning of the file, or refuses what cannot be any.
+/// Detects the format from the file's beginning, or refuses the file.
 fn recognise(
     head: &Head,
     name: &str,

@@ -29,7 +29,7 @@ impl Sketch {
         self.0[register] = self.0[register].max(rank as u8);
     }
 
-    /// Notes what another has seen.
+    /// Adds the observations of another.
     pub fn merge(&mut self, other: &Sketch) {
         for (rank, other) in self.0.iter_mut().zip(&other.0) {
             *rank = (*rank).max(*other);

@@ -9,7 +9,7 @@ pub enum Event {
     LinkFree,
     /// The controller sees a request that the host has sent.
     Arrival,
-    /// The next unit of stripes is gone through after a power cut.
+    /// Resynchronises the next unit of stripes after a power cut.
     Resync,
     /// The next unit of a member is rebuilt.
     Rebuild(usize),

@@ -1,4 +1,4 @@
-//! The options of an array, and the words in which its members' refusals are said.
+//! Options of an array, and the wording of its members' refusals.
 
 use super::redundancy::{
     Failures, HoleRule, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule,
@@ -101,7 +101,7 @@ options! {
     }
 }
 
-/// The members that are not as the key `member` says, by their numbers.
+/// Members that differ from the key `member`, by number.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Each(pub Vec<(u32, DeviceConfig)>);
 

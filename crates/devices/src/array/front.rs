@@ -267,7 +267,7 @@ impl Front {
         self.active.is_empty()
     }
 
-    /// The power goes: what has not been answered is lost.
+    /// Handles a power cut: what has not been answered is lost.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.done);
         let taken = self.active.taken().into_iter();
@@ -330,7 +330,7 @@ mod tests {
         assert!(front.part_done(trim, Status::Ok, path, 120));
         assert_eq!(front.freed_flush(trim, true), Some(flush));
         assert_eq!(front.freed_flush(trim, false), None);
-        // The power goes: what was not fetched is, and the others are lost.
+        // Power cut: what was not fetched is, and the others are lost.
         let mut completions = Vec::new();
         front.turn(120, |_| {});
         front.lose_power(130, &mut completions);

@@ -79,7 +79,7 @@ enum Ended {
 pub struct Members {
     drives: Vec<Box<dyn Model>>,
     each: Vec<Member>,
-    /// When something happens next to each member that has not failed.
+    /// Next event of each working member.
     due: Due,
     /// Spares that have been used.
     spares_used: usize,
@@ -131,7 +131,7 @@ impl Members {
         self.is_whole
     }
 
-    /// True if a member has what belongs in a row.
+    /// True if a member holds a row.
     #[inline]
     pub fn holds(&self, member: usize, row: u64) -> bool {
         row < self.each[member].rows
@@ -197,7 +197,7 @@ impl Members {
         self.due.set(member, outlook.next);
     }
 
-    /// Gives a member a request that is all of one of the host; it [leaves](Members::left) by itself.
+    /// Submits a whole host request to a member; it [leaves](Members::left) by itself.
     #[inline]
     pub fn pass(&mut self, member: usize, request: Request, now: Time) {
         self.count(member, &request);
@@ -253,7 +253,7 @@ impl Members {
         self.parts.taken().into_iter().map(|id| (id, self.parts[id]))
     }
 
-    /// When something happens to a member next.
+    /// Next event of a member.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
         self.due.first()
@@ -352,7 +352,7 @@ impl Members {
         self.is_whole = self.each.iter().all(|it| it.rows == ALL);
     }
 
-    /// The power goes: what the drives were doing is over.
+    /// Handles a power cut: what the drives were doing is over.
     pub fn cut(&mut self, now: Time) {
         let mut lost = Vec::new();
         for member in &mut self.each {

@@ -388,7 +388,7 @@ impl Device for Array {
     }
 }
 
-/// Refuses what an array without redundancy has no use for.
+/// Refuses keys without use in an array without redundancy.
 fn refuse_idle(config: &ArrayConfig) -> Result<(), Invalid> {
     let default = ArrayConfig::default();
     let key = match config {

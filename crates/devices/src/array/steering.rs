@@ -14,7 +14,7 @@ use options::Invalid;
 #[derive(Debug)]
 pub struct Steering {
     rule: CleaningTogether,
-    /// Units of each drive that were cleaning when it was looked at last.
+    /// Cleaning units of each drive at the last look.
     units: Vec<u32>,
     /// In turn: the drive whose turn it is, and the previous one.
     turn: Option<usize>,

@@ -52,7 +52,7 @@ impl Arc {
         self.free.push(place);
     }
 
-    /// A line comes that is not there.
+    /// Adapts to an arriving line.
     fn adapt(&mut self, line: u64) {
         if self.adapted == Some(line) {
             return;
@@ -87,7 +87,7 @@ impl Replacement for Arc {
                 AGAIN
             }
             None => {
-                // A list and what has left it are no more than the cache holds.
+                // A list and its remembered lines do not exceed the cache.
                 while self.lines.len(ONCE) + self.left.len(ONCE) >= self.capacity
                     && self.left.len(ONCE) > 0
                 {

@@ -70,7 +70,7 @@ options! {
         high: f64 as Ratio where WRITES_BACK = 0.5,
         /// Share at which that ends.
         low: f64 as Ratio where WRITES_BACK = 0.4,
-        /// Age at which a dirty line is written whatever the host does; "none": never for that reason.
+        /// Age at which a dirty line is written in any case; "none": never for that reason.
         max_age: Maybe where WRITES_BACK = Maybe::NONE,
         /// Runs of adjacent dirty lines that are on their way at a time.
         in_flight: u32 where WRITES_BACK = 8,
@@ -99,7 +99,7 @@ options! {
         line: Size = Size::from_bytes(4096),
         /// Share of the fast device that is used.
         share: f64 as Ratio where COPIES = 1.0,
-        /// Length of a sequential stream from which on it goes past the cache; "0B": none does.
+        /// Length of a sequential stream above which it bypasses the cache; "0B": none does.
         bypass: Size where COPIES = Size::from_bytes(0),
         /// Ranges of addresses that are in the cache from the beginning and never leave it.
         pinned: Ranges where COPIES = Ranges::default(),
@@ -167,7 +167,7 @@ impl Shape {
         lines.start * self.line..(lines.end * self.line).min(self.capacity)
     }
 
-    /// True if a request of these lines would leave nothing of the others.
+    /// True if a request of these lines would displace all others.
     #[inline]
     pub fn is_too_long(&self, lines: &Range<u64>) -> bool {
         let count = lines.end - lines.start;
@@ -196,7 +196,7 @@ impl CacheConfig {
         [("fast", &mut self.fast), ("backing", &mut self.backing)]
     }
 
-    /// Refuses values that are none, whatever the devices.
+    /// Refuses invalid values, independent of the devices.
     ///
     /// # Errors
     /// For a value that is none.

@@ -253,7 +253,7 @@ impl Destager {
         Ok(())
     }
 
-    /// The power goes: nothing is in progress, and dirty lines are collected from the table.
+    /// Handles a power cut: nothing is in progress, and dirty lines are collected from the table.
     pub fn lose_power(&mut self, table: &Table, now: Time) {
         self.under_way = 0;
         (self.draining, self.wants_room, self.wants_all) = (false, false, false);

@@ -103,7 +103,8 @@ impl Cache {
         self.pair.ask_fast(self.now, (owner, Op::Read), lines, slot, sectors);
     }
 
-    // ---- the host asks -----------------------------------------------------------------------------------
+    // ---- requests of the host
+    // ---------------------------------------------------------------------------
 
     /// Starts a read of one cached, unlocked line, if it is one.
     #[inline]
@@ -143,7 +144,7 @@ impl Cache {
         self.places.rules().host_acts(answer.at);
     }
 
-    /// True if nothing is under way, nor to be done, but reads that hit.
+    /// True with hits only in progress and pending.
     #[inline]
     fn has_only_hits(&self) -> bool {
         self.pair.is_idle()
@@ -174,7 +175,7 @@ impl Cache {
         }
     }
 
-    /// True if a request says that all that is dirty is to be written back.
+    /// True for a request to write back all dirty lines.
     pub fn asks_for_all(&self, request: &Request) -> bool {
         self.hints.of(request.handle) == Some(Hint::Flush)
     }
@@ -769,7 +770,7 @@ impl Cache {
         self.places.destager().next_at(self.requests.outstanding() > 0)
     }
 
-    /// When something happens next; never: the end of time.
+    /// Time of the next event; never: the end of time.
     #[inline]
     fn next_at(&self) -> Time {
         let devices = self.pair.next();
@@ -824,7 +825,7 @@ impl Cache {
         Some(now)
     }
 
-    /// Both devices go on up to an instant.
+    /// Advances both devices to an instant.
     #[inline]
     fn advance_devices(&mut self, now: Time) {
         for side in [Side::Fast, Side::Backing] {

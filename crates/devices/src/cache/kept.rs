@@ -14,7 +14,7 @@ const NAMES: [&str; 2] = ["fast", "backing"];
 /// Lists of numbers.
 pub type Kept = Vec<Vec<u64>>;
 
-/// Key and value of what a state depends on.
+/// Keys and values on which a state depends.
 pub type Shape = Vec<(String, String)>;
 
 /// The next list of a state.
@@ -35,7 +35,8 @@ fn has_state(device: &dyn Model) -> bool {
     device.preparable_pages() > 0
 }
 
-/// Both devices and what lies over them, under its own keys and theirs; none where a device cannot be saved.
+/// Both devices and the cache's own state, under the keys of each; none where a device cannot be
+/// saved.
 pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Snapshot> {
     let (mut shape, mut drives, mut caches) = (own, Vec::new(), vec![kept]);
     for (name, device) in NAMES.into_iter().zip(devices) {

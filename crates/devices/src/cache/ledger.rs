@@ -22,7 +22,7 @@ pub struct CachePower {
     unacknowledged_kept: u64,
     /// Writes without an answer that were lost.
     unacknowledged_lost: u64,
-    /// Lines of which a copy in the cache was not what the backing device had.
+    /// Cached copies that differ from the backing device.
     stale: u64,
     /// Lines that were in the cache after the last cut.
     lines_kept: u64,
@@ -311,7 +311,7 @@ impl Ledger {
 
     // ---- the power -----------------------------------------------------------------------------------
 
-    /// The power goes: draws the surviving content of each place.
+    /// Handles a power cut: draws the surviving content of each place.
     pub fn cut(&mut self) {
         for side in 0..2 {
             for at in std::mem::take(&mut self.open[side]) {

@@ -54,7 +54,7 @@ impl Lists {
         self.ends[list].oldest
     }
 
-    /// The slot of its list that was put there next after this one, or `NONE`.
+    /// Successor of a slot in its list, or `NONE`.
     #[inline]
     pub fn newer(&self, slot: Slot) -> Slot {
         self.nodes[slot as usize].newer
@@ -134,7 +134,7 @@ impl Lists {
         slots
     }
 
-    /// Puts slots into a list, oldest first, of which `may` holds and which are in none.
+    /// Appends free slots permitted by `may` to a list, oldest first.
     ///
     /// # Errors
     /// When one may not be there.
@@ -154,7 +154,7 @@ impl Lists {
         Ok(())
     }
 
-    /// A slot comes from another list, or from none, as the newest.
+    /// Moves a slot to a list as its newest.
     #[inline(never)]
     fn change(&mut self, list: usize, slot: Slot) {
         self.remove(slot);

@@ -67,7 +67,7 @@ pub fn hit_of(completion: &Completion) -> (u64, u16) {
 pub struct Pair {
     shape: Shape,
     devices: [Box<dyn Model>; 2],
-    /// When something happens next on each; never: the end of time.
+    /// Next event of each device; never: the end of time.
     next: [Time; 2],
     jobs: Slots<Job>,
     ledger: Option<Box<Ledger>>,
@@ -156,7 +156,7 @@ impl Pair {
         id
     }
 
-    /// Asks for a part of lines that lie in consecutive slots, in a range of sectors.
+    /// Reads or writes a range of sectors of lines in consecutive slots.
     #[inline]
     pub fn ask_fast(
         &mut self,
@@ -203,7 +203,7 @@ impl Pair {
         at
     }
 
-    /// Asks for a range of sectors of the backing device, in these lines.
+    /// Reads or writes a range of the backing device within these lines.
     pub fn ask_backing(
         &mut self,
         now: Time,
@@ -285,13 +285,13 @@ impl Pair {
         job
     }
 
-    /// When something happens next on either; never: the end of time.
+    /// Next event of either device; never: the end of time.
     #[inline]
     pub fn next(&self) -> Time {
         self.next[0].min(self.next[1])
     }
 
-    /// True if one of them has something to do up to an instant.
+    /// True with an event of either device up to an instant.
     #[inline]
     pub fn is_due(&self, side: Side, now: Time) -> bool {
         self.next[side as usize] <= now
@@ -322,7 +322,7 @@ impl Pair {
         self.devices.iter().all(|device| device.is_ready())
     }
 
-    /// The power of both goes.
+    /// Cuts the power of both.
     pub fn cut(&mut self, now: Time) {
         let mut lost = Vec::new();
         for device in &mut self.devices {

@@ -109,7 +109,7 @@ impl Places {
         self.pinned.iter().map(|it| it.end - it.start).sum()
     }
 
-    /// The slot of a line that counts, or `NONE`.
+    /// Slot of a valid line, or `NONE`.
     #[inline]
     pub fn held(&self, line: u64) -> Slot {
         let slot = self.table.find(line);
@@ -194,7 +194,7 @@ impl Places {
         self.table.drop_line(slot);
     }
 
-    /// A line is newer than what the backing device has.
+    /// Marks a line as newer than the backing device.
     pub fn make_dirty(&mut self, slot: Slot, now: Time) {
         self.table.set(slot, State::Dirty);
         if !self.table.entry(slot).destaging {
@@ -296,8 +296,8 @@ impl Places {
         }
     }
 
-    /// The power goes: what of the map is left. Writes to both devices after that flush may be on
-    /// the fast one alone.
+    /// Handles a power cut: what of the map is left. Writes to both devices after that flush may be
+    /// on the fast one alone.
     pub fn lose_power(&mut self, recovery: Recovery, flushed: Option<u64>, now: Time) {
         self.table.lose_power();
         let warm = recovery == Recovery::Warm;

@@ -2,7 +2,7 @@
 //! which no product has, there are none.
 
 ssd::planted! {
-    /// A mistake in what a cache does about power cuts.
+    /// A planted mistake in the handling of power cuts.
     pub enum Slip {
         /// A line is clean when the backing device has answered, though that has not flushed.
         DestagedEarly,

@@ -3,7 +3,7 @@
 use crate::{Field, Model, Report};
 use engine::Time;
 
-/// For what requests of the host were served.
+/// Kinds of served requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     ReadHit,
@@ -51,7 +51,7 @@ pub struct Counts {
     pub destage_writes: u64,
     /// Parts of lines that were written, for which the rest was read first.
     pub merges: u64,
-    /// Requests that waited because all of the cache was dirty.
+    /// Requests that waited with all lines dirty.
     pub stalls: u64,
     /// Lines pinned and unpinned by hints, and failed or repeated pins.
     pub pinned: u64,
@@ -166,7 +166,7 @@ impl Counts {
 }
 
 impl Account {
-    /// Requests, and the mean of what each took.
+    /// Requests with mean latency parts.
     fn section(&self) -> Report {
         ssd::section! {
             "requests": self.requests,

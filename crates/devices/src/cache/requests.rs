@@ -336,7 +336,7 @@ impl Requests {
         }
     }
 
-    /// The power goes: outstanding requests are lost.
+    /// Handles a power cut: outstanding requests are lost.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.answers);
         let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);

@@ -14,7 +14,7 @@ struct Stream {
 /// The streams of reads and of writes that went on last.
 #[derive(Debug, Clone)]
 pub struct Streams {
-    /// Length from which on a stream goes past the cache, sectors; 0: none does.
+    /// Length above which a stream bypasses the cache, sectors; 0: none does.
     longest: u64,
     /// Most recently continued streams come first.
     each: [[Stream; FOLLOWED]; 2],

@@ -10,9 +10,9 @@ pub enum State {
     Free,
     /// A line is being written there: it does not count yet, and does not outlive a power cut.
     Coming,
-    /// A copy of what the backing device has.
+    /// Equal to the backing device.
     Clean,
-    /// Newer than what the backing device has.
+    /// Newer than the backing device.
     Dirty,
     /// Dropped, but still being read.
     Leaving,
@@ -86,7 +86,7 @@ impl Table {
         })
     }
 
-    /// A line comes into a free slot.
+    /// Puts a line into a free slot.
     pub fn put(&mut self, slot: Slot, line: u64, state: State, held: bool) {
         self.index.insert(slot, line);
         self.entries[slot as usize] = Entry { state, held, ..Entry::default() };
@@ -171,7 +171,7 @@ impl Table {
         (slot, entry.held)
     }
 
-    /// The power goes: nothing is under way.
+    /// Handles a power cut: nothing is under way.
     pub fn lose_power(&mut self) {
         for slot in 1..=self.used {
             let entry = &mut self.entries[slot as usize];

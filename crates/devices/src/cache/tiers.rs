@@ -74,7 +74,7 @@ pub struct Tiers {
     heat: Heat,
     gain: f64,
     most_swaps: usize,
-    /// The fast place that is looked at next for one that gives way.
+    /// Next fast place to examine for a swap.
     hand: u32,
     swaps: Slots<Swap>,
     /// Devices that may lose completed writes: swaps are forced there.
@@ -203,7 +203,8 @@ impl Tiers {
             .any(|it| it.up == extent || it.down == extent)
     }
 
-    // ---- the host asks -----------------------------------------------------------------------------------
+    // ---- requests of the host
+    // ---------------------------------------------------------------------------
 
     /// Begins a request; whether that is possible now.
     fn begin(&mut self, slot: Slot) -> bool {
@@ -558,7 +559,7 @@ impl Tiers {
 
     // ---- without time ----------------------------------------------------------------------------------------
 
-    /// Does to both devices, and to the places of extents, what a request does.
+    /// Serves a request untimed on both devices and the extents.
     pub fn serve_in_no_time(&mut self, request: &Request) -> Status {
         if request.op == Op::Flush {
             let each = self.devices.each_mut().map(|device| device.serve_untimed(request));

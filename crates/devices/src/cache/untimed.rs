@@ -8,7 +8,7 @@ use super::lists::NONE;
 use engine::{Lba, Op, Request, SECTOR_BYTES, Status};
 
 impl Cache {
-    /// Does to both devices and to the map what a request does.
+    /// Serves a request untimed on both devices and the map.
     pub fn serve_in_no_time(&mut self, request: &Request) -> Status {
         let Request { op, lba, sectors, .. } = *request;
         let shape = self.shape;
@@ -63,7 +63,7 @@ impl Cache {
         status
     }
 
-    /// A line is used in the cache, or comes there.
+    /// Uses or inserts a line untimed.
     fn keep_in_no_time(&mut self, line: u64, op: Op, dirty: bool) -> Status {
         let mut slot = self.places.held(line);
         let comes = slot == NONE;

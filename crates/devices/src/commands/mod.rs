@@ -31,7 +31,7 @@ const FUSED_BYTES: u64 = 8 << 10;
 /// Numbers of requests from here on are of steps; workloads count from 0.
 const STEPS: u64 = 1 << 63;
 
-/// A device that knows commands.
+/// A device with support for commands.
 pub struct Commands<'a> {
     device: &'a mut dyn Device,
     namespaces: Vec<Namespace>,
@@ -283,7 +283,7 @@ impl Device for Commands<'_> {
                 self.buffer = ended;
             }
         }
-        // Components that look at the clock alone see the new time.
+        // Components that observe only the clock see the new time.
         self.device.advance(to, completions);
     }
 

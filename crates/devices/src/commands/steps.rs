@@ -22,7 +22,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The ranges, each by itself.
+    /// The ranges, singly.
     pub fn of(request: &Request, op: Op, ranges: &[Range]) -> Step {
         let part = |range: &Range| {
             let sectors = (range.end - range.start) as u32;

@@ -159,7 +159,7 @@ fn each_limit_has_its_status() {
             Status::SizeLimit,
         ),
         ([range(128), vec![(Op::Copy, 8, 128)]].concat(), Status::Ok),
-        // Ranges of a command that takes none.
+        // Ranges before a command without ranges.
         ([range(1), vec![(Op::Write, 8, 1)]].concat(), Status::InvalidField),
         ([range(1), vec![(Op::Flush, 0, 0)]].concat(), Status::InvalidField),
         // A trim of 256 ranges, and of more.

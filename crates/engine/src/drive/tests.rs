@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Arrival, Breakdown, Lba, Op, Part, Request, Status};
 
-/// Answers everything it was asked together, 10 ns after the last submission.
+/// Completes all requests together, 10 ns after the last submission.
 #[derive(Default)]
 struct Together(Vec<(Time, Request)>);
 
@@ -223,7 +223,7 @@ impl Device for AtOnce {
     }
 }
 
-/// Asks on each answer, up to a number of requests; whether only time ends it.
+/// Issues a request on each completion, up to a number; whether only time ends it.
 struct Again(u64, bool);
 
 impl Workload for Again {

@@ -23,7 +23,7 @@ const MOST_HEAD: u64 = 1 << 24;
 /// Maximum size of a drive's state besides its tables: some numbers for each block.
 const MOST_REST: u64 = 1 << 34;
 const SUM_BYTES: usize = 16;
-/// Drives of more pages are not looked at page by page.
+/// Larger drives are not checked page by page.
 const MOST_AUDITED: u64 = 1 << 22;
 /// Number of values above which two threads read.
 const WORTH_THREADS: u64 = 1 << 24;
@@ -203,7 +203,7 @@ fn open(path: &Path) -> Result<File, String> {
     File::open(path).map_err(|error| format!("it cannot be opened: {}", reason(&error)))
 }
 
-/// Restores a device from what follows the head.
+/// Restores a device from the data after the header.
 pub fn restore(
     device: &mut dyn Model,
     path: &Path,

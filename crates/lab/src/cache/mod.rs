@@ -46,7 +46,7 @@ pub struct Place<'a> {
 pub enum Found {
     /// The device is restored.
     State(Option<Prepared>),
-    /// There is none, or none that could be read: the device is to be built anew.
+    /// No readable entry: the device is to be built anew.
     Nothing,
 }
 

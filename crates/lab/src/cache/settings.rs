@@ -53,7 +53,7 @@ impl CacheSettings {
         own.map(|folder| folder.join("ssdlab"))
     }
 
-    /// The cache that the environment asks for: none with `SSDLAB_CACHE=off`.
+    /// Cache settings from the environment: none with `SSDLAB_CACHE=off`.
     ///
     /// # Errors
     /// When `SSDLAB_CACHE_SIZE` is no size.

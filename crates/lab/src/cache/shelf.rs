@@ -157,7 +157,7 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Removes states and traces until all take no more than that: least recently used ones first.
+/// Deletes states and traces until the rest fits the limit: least recently used ones first.
 fn make_room(folder: &Path, most: u64) {
     let mut entries = kept(folder);
     entries.sort_by_key(|it| it.used);

@@ -5,7 +5,7 @@ use options::{Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// A time that data age, or none.
+/// Duration of ageing, or none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunAge(pub Option<Age>);
 

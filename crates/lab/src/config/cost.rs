@@ -29,7 +29,7 @@ impl Cost {
         *self == Cost::default()
     }
 
-    /// Refuses prices that are none.
+    /// Refuses invalid prices.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         let rows = [
             ("cost.device_dollars", self.device_dollars, 0.0),

@@ -158,8 +158,8 @@ impl Experiment {
         path + ".cleaning.policy"
     }
 
-    /// Makes what the device can only name and a run must be given: the cleaning policy from
-    /// outside, if it names one. `make` gets the name, and returns the policy or an error.
+    /// Supplies objects that a configuration can only name: the cleaning policy from outside, if it
+    /// names one. `make` gets the name, and returns the policy or an error.
     ///
     /// # Errors
     /// What `make` says, with the place of the name.
@@ -293,7 +293,7 @@ fn preset_of(
     }
 }
 
-/// The name of the preset, of those below, that says something of a section.
+/// The preset below that affects a section.
 fn label<'a>(presets: &'a [Layer], section: &str) -> Option<&'a str> {
     let heading = format!("[{section}]");
     let preset = presets.iter().rfind(|layer| layer.text.lines().any(|line| line == heading))?;

@@ -4,7 +4,7 @@ use super::layer::Layer;
 use devices::DeviceConfig;
 use devices::ssd::SsdConfig;
 
-/// Keys that say how much flash there is, beside the blocks of a plane.
+/// Keys of the amount of flash, besides the blocks of a plane.
 const SHAPE: [&str; 6] = [
     "channels",
     "packages_per_channel",

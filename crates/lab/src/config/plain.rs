@@ -45,7 +45,7 @@ pub(super) fn number(path: &str, text: &str) -> Result<Option<String>, String> {
         }
         return Ok(Some(written.times(1, -2)));
     }
-    // A letter behind a size is half of a unit, which the size will say.
+    // A letter after a size belongs to its unit, which the size will report.
     if !written.suffix.is_empty() && takes(|it| matches!(it, Values::Pattern(_))) {
         return Ok(None);
     }
@@ -66,7 +66,7 @@ fn any(values: &Values, wanted: fn(&Values) -> bool) -> bool {
     }
 }
 
-/// True if it is a part of something, of which people speak in percent.
+/// True for a share, which may be given in percent.
 fn is_part(values: &Values) -> bool {
     matches!(values, Values::Share | Values::PositiveShare | Values::Ratio)
 }

@@ -1,10 +1,10 @@
-//! When the power goes in a run: the key `run.power_cut`.
+//! Power cuts of a run: the key `run.power_cut`.
 
 use options::{Duration, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// When the power goes.
+/// Times of power cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerCut {
     /// Never.

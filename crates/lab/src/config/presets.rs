@@ -134,7 +134,7 @@ impl Preset {
     }
 }
 
-/// The kind of a `device` or `workload` that names none.
+/// Default kind of a `device` or `workload`.
 pub(crate) fn default_kind(section: &str) -> &'static str {
     if section == "device" { "ssd" } else { "closed" }
 }

@@ -118,7 +118,7 @@ impl RunConfig {
         }
     }
 
-    /// Refuses data that would age without time, or a pace of what takes time.
+    /// Refuses data that would age untimed, or a pace for timed writes.
     pub(crate) fn check_pace(&self, device: &DeviceConfig) -> Result<(), Invalid> {
         let is_untimed = !self.timed || self.precondition != Precondition::None;
         if self.pace != Pace::None {

@@ -114,7 +114,7 @@ pub const SYNONYMS: &[Synonym] = &[
     row("zrwa", &["zrwa.resources", "device.zones.zrwa"], "a window of random writes"),
 ];
 
-/// The word without what people write in different ways.
+/// The word in normal form.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| !" _-".contains(*c)).flat_map(char::to_lowercase).collect()
 }

@@ -85,14 +85,14 @@ pub(crate) struct Faulty<'a> {
     script: VecDeque<(Time, Order)>,
     /// Orders that wait until the drive rests.
     waiting: VecDeque<Order>,
-    /// When the first request came.
+    /// Arrival of the first request.
     first: Option<Time>,
     /// Orders that were given, by the same time, as text.
     given: Vec<(Time, String)>,
     /// Delayed completions in order.
     late: BTreeMap<(Time, u64), Completion>,
     delayed: u64,
-    /// When power comes back.
+    /// End of the power-off time.
     off_until: Option<Time>,
     random: Xoshiro256,
     ages: u64,
@@ -155,7 +155,7 @@ impl<'a> Faulty<'a> {
         !self.script.is_empty() || !self.given.is_empty()
     }
 
-    /// Does what an order says at `now`, up to which everything has happened.
+    /// Executes an order at `now`, with all earlier events processed.
     ///
     /// # Errors
     /// Why it cannot be done, at least now.
@@ -232,7 +232,7 @@ impl<'a> Faulty<'a> {
         begun.ok_or_else(|| "cut: nothing was asked yet, so there is nothing to lose".to_owned())
     }
 
-    /// The power goes: what was asked and is not answered is lost.
+    /// Handles a power cut: what was asked and is not answered is lost.
     fn lose_power(&mut self, now: Time) {
         let mut completions = std::mem::take(&mut self.buffer);
         self.device.cut(now, &mut completions);
@@ -317,8 +317,7 @@ impl<'a> Faulty<'a> {
         }
     }
 
-    /// The first request comes, from which times of scripts count: a stall in progress restarts
-    /// now.
+    /// At the first request, from which times of scripts count: a stall in progress restarts now.
     fn begin(&mut self, now: Time) {
         self.first = Some(now);
         let is_stall = |text: &str| text.starts_with("stall ");

@@ -155,8 +155,8 @@ fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(
     }
 }
 
-/// Makes the data durable that a drive knows of, before the drive: else a power cut may leave one that is
-/// younger than its data.
+/// Makes the data durable before the drive that knows of them: else a power cut may leave one that
+/// is younger than its data.
 fn synced(backing: &Path) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     let file = std::fs::File::open(backing)?;

@@ -83,7 +83,7 @@ fn placement(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
     section.map(Report::to_json).ok_or_else(|| none.to_owned())
 }
 
-/// The zones that are not empty, and what all are like.
+/// Zones with data, and common properties.
 fn zones(device: &Faulty<'_>) -> Result<Value, String> {
     let states = device.device.zone_states();
     states.map(zones::listed).ok_or_else(|| "zones: this device has none".to_owned())

@@ -21,7 +21,7 @@ struct Panel<'a> {
     pages: u32,
 }
 
-/// The map of what was looked at; `None` where there is no flash.
+/// The block map; `None` where there is no flash.
 pub(super) fn map(looks: &Looks) -> Option<Value> {
     let (least, most) = range(looks.blocks.iter().map(|it| it.erases))?;
     let panels = panels(looks);

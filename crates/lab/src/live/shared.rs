@@ -122,7 +122,7 @@ impl LiveDoor {
         Ok(uris)
     }
 
-    /// Accepts no more clients; connected ones may stay.
+    /// Stops accepting clients; connected ones may stay.
     pub fn close(&mut self) {
         self.control.stop();
         if let Some(thread) = self.thread.take() {

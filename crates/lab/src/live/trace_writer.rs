@@ -1,4 +1,4 @@
-//! The trace of what clients ask, written by a thread of its own.
+//! Trace of client requests, written in a separate thread.
 
 use super::settings::system;
 use crate::error::{RunError, reason};

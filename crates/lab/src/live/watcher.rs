@@ -31,7 +31,7 @@ pub(super) struct Watcher {
     pub(super) keeper: Option<Keeper>,
     pub(super) fresh: LiveStatus,
     pub(super) status: Arc<Mutex<LiveStatus>>,
-    /// Since all requests were completed and the device worked by itself.
+    /// Reports since all requests were completed and the device worked on its own.
     pub(super) alone: Option<Alone>,
 }
 

@@ -9,7 +9,7 @@ use options::{Invalid, Size};
 /// The largest zone whose data are given up at once.
 const MOST_BYTES: u64 = u32::MAX as u64;
 
-/// Refuses the ways that know no zones, and what would part the data from the zones.
+/// Refuses transports without zones, and options that would separate data from zones.
 pub fn check(
     experiment: &Experiment,
     settings: &LiveSettings,

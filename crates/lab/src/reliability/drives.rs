@@ -27,7 +27,7 @@ pub struct FleetSettings {
 
 /// Drives between two calls of `visit`.
 const VISIT: u64 = 256;
-/// Looks at a die, or draws for a month, at most: a minute of work, or a few.
+/// Maximum looks at a die, or draws for a month: a minute of work, or a few.
 const MOST: f64 = 1e8;
 /// Days of a month.
 const MONTH_DAYS: f64 = 365.25 / 12.0;

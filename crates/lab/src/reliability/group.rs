@@ -44,7 +44,7 @@ struct Member {
 pub(super) enum Loss {
     /// More members were missing than the redundancy tolerates: the share of them that was not yet rebuilt.
     Members { share: f64 },
-    /// Defects of the others, when members were gone that would have corrected them.
+    /// Defects of other members while redundancy was missing.
     Defects { count: usize },
 }
 
@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         self.members.iter().filter(|it| it.rebuilt.is_some()).count() as u32
     }
 
-    /// The member of the next event, if that comes before the end of the mission; time advances to it.
+    /// Member of the next event, if before the end of the mission; time advances to it.
     pub(super) fn next(&mut self, end: f64) -> Option<usize> {
         let at = |it: &Member| it.rebuilt.map_or(it.fails, |(_, until)| until);
         let (place, next) =

@@ -31,9 +31,9 @@ const AIM: f64 = 0.7;
 /// Groups, or failures of one, between two calls of `visit`.
 const VISIT: u64 = 64;
 const FAILURES: u64 = 4096;
-/// Looks at a member, or draws of a defect, at most: a minute of work, or a few.
+/// Maximum looks at a member, or draws of a defect: a minute of work, or a few.
 const MOST: f64 = 1e8;
-/// Defects of a member between two looks at most: each is kept.
+/// Maximum defects of a member between two looks: each is kept.
 const MOST_DEFECTS: f64 = 1e6;
 /// Draws for a mean, and their stream.
 const DRAWS: u32 = 1_000;
@@ -165,7 +165,7 @@ fn group(settings: &ReliabilitySettings) -> Result<Group, InputError> {
     })
 }
 
-/// Refuses what would go on for hours, or keep defects without an end.
+/// Refuses settings with hours of work or unlimited defects.
 fn check_effort(settings: &ReliabilitySettings, group: &Group, end: f64) -> Result<(), InputError> {
     let members = f64::from(group.members);
     let seen = group.defects.as_ref().map_or(0.0, |defects| {
@@ -213,8 +213,8 @@ fn check_effort(settings: &ReliabilitySettings, group: &Group, end: f64) -> Resu
     Err(InputError(problem))
 }
 
-/// The mean of a time of which no more than `most` counts: where a few last longer than all of the mission, the
-/// mean of the law says little of how many fit into it.
+/// Mean of a time truncated at `most`: where a few last longer than all of the mission, the mean of
+/// the law says little of how many fit into it.
 fn mean_within(law: &Law, most: f64) -> f64 {
     let mut random = Xoshiro256::new(0, DRAWS_STREAM);
     (0..DRAWS).map(|_| law.sample(&mut random).min(most)).sum::<f64>() / f64::from(DRAWS)

@@ -57,7 +57,7 @@ pub(crate) fn target_format(
 
 /// Destination of the output.
 enum Place {
-    /// Something that cannot be replaced: standard output, a pipe, a device.
+    /// An irreplaceable output: standard output, a pipe, a device.
     Stream(Box<dyn Write + Send>),
     /// A file that is named when complete.
     File(Unnamed),
@@ -85,7 +85,7 @@ enum Encoder {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<Place>>),
 }
 
-/// An output that has no name before [`finish`](Output::finish), and leaves nothing without it.
+/// An output that is named by [`finish`](Output::finish), and removed otherwise.
 pub(crate) struct Output {
     encoder: Encoder,
 }

@@ -23,7 +23,7 @@ const TOLD: usize = 8;
 pub(super) enum What {
     /// Requested instant.
     Instant,
-    /// A request took as long as was looked for.
+    /// A request of the requested slowness.
     Slow,
     /// None did.
     NoneSlow,
@@ -31,7 +31,7 @@ pub(super) enum What {
     End,
 }
 
-/// Collects what frames tell.
+/// Collects the content of frames.
 #[derive(Default)]
 pub(super) struct Frames {
     looks: Looks,

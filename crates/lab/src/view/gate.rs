@@ -17,8 +17,8 @@ pub(super) enum Order {
     Slow { limit: Time, requests: u64 },
 }
 
-/// Stops time where the orders say, and shows the device there. Its fields are the order that it follows, and
-/// what it collects.
+/// Stops time as ordered, and takes frames. Its fields are the order that it follows, and what it
+/// collects.
 pub(crate) struct Gate {
     orders: Receiver<Order>,
     answers: Sender<Vec<u8>>,

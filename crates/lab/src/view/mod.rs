@@ -72,13 +72,13 @@ impl View {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frames a step of simulated time apart; fewer when the run ends before.
+    /// Frames at intervals of simulated time; fewer when the run ends before.
     pub fn advance(&self, step: Time, frames: u32) {
         self.order(Order::Advance { step: step.max(1), frames: frames.max(1) });
     }
 
-    /// Asks for a single frame: when the next request of at least `limit` completes, or after `requests`
-    /// faster ones.
+    /// Requests a single frame: when the next request of at least `limit` completes, or after
+    /// `requests` faster ones.
     pub fn seek_slow(&self, limit: Time, requests: u64) {
         self.order(Order::Slow { limit, requests });
     }

@@ -58,7 +58,7 @@ pub struct Controller {
     patience_ms: u32,
     heard: u64,
     queues: u32,
-    /// Requests for asynchronous events, which are wanted, and whether the last was not looked at.
+    /// Requests for asynchronous events, the enabled ones, and true if the last was not read.
     waiting: VecDeque<u16>,
     events: u32,
     is_told: bool,
@@ -118,7 +118,7 @@ impl Controller {
         (patience > 0).then(|| self.heard + patience)
     }
 
-    /// A drive accepts no more writes.
+    /// Reports that a drive has become read-only.
     pub fn warn(&mut self, output: &Output) {
         if self.is_told || self.events & ENDED_BIT == 0 {
             return;

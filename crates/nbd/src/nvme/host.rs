@@ -125,7 +125,7 @@ impl NvmeHost {
         Ok(id)
     }
 
-    /// A PDU with data, or none.
+    /// A PDU with optional data.
     pub fn pdu(&self, kind: u8, flags: u8, fields: &[u8], data: &[u8]) -> Vec<u8> {
         let length = 8 + fields.len();
         let begin = length + if self.terms.header_digest { 4 } else { 0 };

@@ -117,7 +117,7 @@ pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
     let blocks = |bytes: u64| bytes / u64::from(block);
     // Reads over borders, and windows of random writes.
     page.u16(2, u16::from(limits.read_across) | u16::from(limits.windows > 0) << 1);
-    // Counted from none on.
+    // Zero-based.
     page.u32(4, limits.active - 1);
     page.u32(8, limits.open - 1);
     if limits.windows > 0 {

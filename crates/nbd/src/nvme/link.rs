@@ -97,7 +97,7 @@ pub struct Link {
     /// Commands whose data may not come yet, with the bytes of these, and commands that wait.
     wanting: VecDeque<(Entry, usize)>,
     waiting: VecDeque<Waiting>,
-    /// The first command of a pair, the second of which comes next.
+    /// First command of a pair, before the second.
     half_pair: Option<First>,
     /// Bytes of writes that may come to all queues, and to this one.
     granted: Arc<AtomicUsize>,
@@ -144,7 +144,7 @@ impl Link {
         self.has_spoken
     }
 
-    /// Reads what has arrived.
+    /// Reads arrived data.
     pub fn fill(&mut self) -> Flow {
         self.input.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -379,7 +379,7 @@ impl Link {
         may_tell && requests::has_room(entry, lane, subsystem)
     }
 
-    /// Continues with what had to wait.
+    /// Continues waiting commands.
     pub fn proceed(&mut self, subsystem: &Subsystem) {
         while let Some(lane) = &self.lane
             && let Some(first) = self.waiting.front()

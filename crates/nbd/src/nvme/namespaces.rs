@@ -179,7 +179,7 @@ impl Subsystem {
         limits.min().unwrap_or(0)
     }
 
-    /// True if a drive has no power, and whether one is served no more.
+    /// True if a drive is off, and if one is no longer served.
     pub fn is_off(&self) -> bool {
         self.namespaces.iter().any(Namespace::is_off)
     }
@@ -188,7 +188,7 @@ impl Subsystem {
         self.namespaces.iter().any(Namespace::is_closed)
     }
 
-    /// True if a drive has refused a write since the last time that this was asked.
+    /// True if a drive has refused a write since the last call.
     pub fn has_ended(&self) -> bool {
         // All flags are cleared.
         self.namespaces.iter().filter(|it| it.has_ended.swap(false, Ordering::Relaxed)).count() > 0

@@ -16,7 +16,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that wait beside data, above which nothing more is read from the host.
+/// Bytes waiting besides data above which no more input is read.
 const MOST_WORDS: usize = 64 << 10;
 /// Maximum size of a reused buffer.
 const KEPT_BYTES: usize = 256 << 10;
@@ -61,7 +61,7 @@ struct State {
 /// The way to a host.
 pub struct Output {
     state: Mutex<State>,
-    /// Commands without a completion, and whether the target is to know of the next.
+    /// Commands without completion, and true if the target waits for the next.
     outstanding: AtomicU32,
     is_awaited: AtomicBool,
     /// Wakes the thread of the target.

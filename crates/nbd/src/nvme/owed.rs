@@ -115,7 +115,7 @@ pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
         if is_cut(&client, outcome.is_err(), &owed.output) {
             return;
         }
-        // The next data may come as soon as the host knows of the end.
+        // Data may follow as soon as the host knows of the end.
         drop(owed.grant.take());
         let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
         let result = outcome.ok().and_then(|words| words.first_chunk().copied());

@@ -248,7 +248,7 @@ impl Target {
         crowd::leaves(ungreeted, now)
     }
 
-    /// Reads from a connection, and continues with what had to wait there.
+    /// Reads from a connection, and continues waiting commands.
     fn attend(&mut self, ready: &Ready, now: u64) {
         let &Ready { place, can_read, mut is_gone } = ready;
         let Some(mut link) = self.links[place].take() else { return };
@@ -384,7 +384,7 @@ impl Target {
         }
     }
 
-    /// Tells hosts that want to know of zones that a drive has changed by itself.
+    /// Reports zones changed by a drive to subscribed hosts.
     fn tell_altered(&mut self) {
         for link in self.links.iter().flatten() {
             let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));
@@ -394,7 +394,7 @@ impl Target {
         }
     }
 
-    /// Tells hosts that want to know that a drive accepts no more writes.
+    /// Reports a read-only drive to subscribed hosts.
     fn warn(&mut self) {
         for link in self.links.iter().flatten() {
             let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));

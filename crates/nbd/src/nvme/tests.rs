@@ -425,7 +425,7 @@ proptest! {
 fn a_queue_that_is_not_read_delays_nobody() {
     serve(false, |path| {
         let (_admin, mut greedy) = host(path, NvmeTerms::default());
-        // More than the sockets hold, and no more than the queue.
+        // More than the sockets hold, within the queue.
         for _ in 0..120 {
             greedy.send(blocks(io::READ, 0, 1 << 20), &[], 1 << 20).unwrap();
         }

@@ -197,7 +197,7 @@ impl Table {
         }
     }
 
-    /// Last writer of a page, if something of the page is there.
+    /// Last writer of a page, if any of it is buffered.
     pub fn writer(&self, place: u32, page: u64) -> Option<u64> {
         let each = self.sectors() / self.pages.max(1);
         let is_there = self.pages > 0 && self.count(place, page * each..(page + 1) * each) > 0;
@@ -246,7 +246,7 @@ impl Table {
         self.free.push(place);
     }
 
-    /// The power goes: what was leaving has not left; or all is lost.
+    /// Handles a power cut: what was leaving has not left; or all is lost.
     pub fn lose_power(&mut self, keeps: bool) {
         for place in 0..self.held.len() as u32 {
             let held = &mut self.held[place as usize];

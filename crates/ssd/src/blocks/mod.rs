@@ -178,7 +178,7 @@ impl BlockBuffer {
         self.table.writer(place, lpn.0 % self.pages)
     }
 
-    /// Logical pages of which something is in the buffer.
+    /// Logical pages with buffered data.
     pub fn dirty_pages(&self) -> u64 {
         let count =
             |place| (0..self.pages).filter(|page| self.dirty_of(place, *page) > 0).count() as u64;
@@ -442,7 +442,7 @@ impl BlockBuffer {
 
     // ---- reads -----------------------------------------------------------------------------------
 
-    /// A read comes: pages of the flash to be read ahead, if it follows the one before.
+    /// Handles a read: pages of the flash to be read ahead, if it follows the one before.
     pub fn follow(&mut self, sectors: &Range<u64>) -> Range<u64> {
         self.ahead.follow(sectors)
     }
@@ -501,7 +501,7 @@ impl BlockBuffer {
 
     // ---- power cuts ------------------------------------------------------------------------------
 
-    /// The power goes. A protected buffer keeps its content.
+    /// Handles a power cut. A protected buffer keeps its content.
     pub fn lose_power(&mut self) {
         self.waiting.clear();
         self.barriers.clear();
@@ -513,7 +513,7 @@ impl BlockBuffer {
     }
 }
 
-/// A read of pages of the flash that the buffer asks for.
+/// A read of flash pages for the buffer.
 pub fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
     let (access, touched, whole) = (Access::Read, pages, (0, 0));
     PageRequest {

@@ -92,7 +92,7 @@ impl BlockBuffer {
         }
     }
 
-    /// The host asks for a flush, in no time.
+    /// Serves a flush of the host, untimed.
     fn flush_asked_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         if self.keys.is_volatile() {
             self.empty_untimed(state);

@@ -53,7 +53,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// True if it has data of the host, not only what cleaning moves.
+    /// True with data of the host, besides moved pages.
     pub(super) fn is_hosts(&self) -> bool {
         self.has(Class::Host)
     }
@@ -208,7 +208,7 @@ impl Gather {
         group
     }
 
-    /// A page comes into a group, for which there was room; whether the group is full.
+    /// Adds a page to a group with room; whether the group is full.
     #[inline]
     pub(super) fn add(&mut self, group: u32, class: Class, programming: Programming) -> bool {
         self.used[class as usize] += 1;
@@ -272,7 +272,7 @@ impl Gather {
         self.open.iter().flat_map(|open| open.groups.iter().copied())
     }
 
-    /// Pages that the map knows and the flash does not.
+    /// Pages known to the map, not to the flash.
     pub(super) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         let all = self.open.iter().flat_map(|open| open.groups.iter());
         all.flat_map(|group| self.group(*group).pages.iter().copied())

@@ -4,7 +4,7 @@ use crate::device::kit::slots::Slot;
 use crate::page::HeldFor;
 use engine::{Request, Time};
 
-/// A write that waits for the buffer, or comes into it page by page.
+/// A write that waits for the buffer, or enters it page by page.
 #[derive(Debug, Clone, Copy)]
 pub struct Write {
     pub slot: Slot,

@@ -22,7 +22,7 @@ pub struct MapReads {
     places: u32,
     planes: u32,
     turn: u32,
-    /// Room for what a request misses; empty between requests.
+    /// Buffer for a request's missing pages; empty between requests.
     misses: Vec<u32>,
 }
 
@@ -82,7 +82,7 @@ impl MapReads {
         self.delayed.pop_front()
     }
 
-    /// Room for what a request misses, to be given back.
+    /// Lends the buffer for missing pages.
     pub fn lend_misses(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.misses)
     }
@@ -92,7 +92,7 @@ impl MapReads {
         self.misses = misses;
     }
 
-    /// Whoever waited is gone.
+    /// Drops all waiters.
     pub fn lose_power(&mut self) {
         self.arriving.clear();
         self.delayed.clear();

@@ -61,7 +61,7 @@ pub enum Why {
     Room,
     /// The meter is closed; it is asked again later.
     Meter,
-    /// Cleaning must go on first.
+    /// Cleaning must proceed first.
     Cleaning,
     /// No block has room.
     Blocks,
@@ -74,10 +74,10 @@ impl Why {
     }
 }
 
-/// When the first of the writes that wait is looked at.
+/// Time of the next look at the first waiting write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// Not before something changes.
+    /// After the next change.
     Later,
     /// Another turn is scheduled.
     Asked,
@@ -116,7 +116,7 @@ pub struct Cache {
     look: Look,
     /// The first has to wait, and what can be done about that was not asked for yet.
     stopped: Option<Why>,
-    /// A burst of cleaning may go on.
+    /// True if a burst of cleaning may continue.
     has_ended: bool,
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
@@ -171,7 +171,7 @@ impl Cache {
         }
     }
 
-    /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
+    /// The rooms of the domains are counted at the first request: preconditioning is untimed and
     /// does not need them.
     #[inline]
     pub fn begin(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
@@ -236,7 +236,7 @@ impl Cache {
         HeldFor { cleaning, room: held.room - write.marks.room }
     }
 
-    /// A turn of the writes that wait is asked for, unless one is under way.
+    /// Schedules a turn of the waiting writes, unless there is one.
     #[inline]
     pub fn ask(&mut self) {
         if self.look == Look::Later {
@@ -244,7 +244,7 @@ impl Cache {
         }
     }
 
-    /// The first write is looked at once more in this turn.
+    /// Repeats the look at the first write in this turn.
     pub fn look_again(&mut self) {
         self.look = Look::Next;
     }
@@ -255,7 +255,7 @@ impl Cache {
         self.look = if is_first { Look::Next } else { Look::Later };
     }
 
-    /// A burst of cleaning may go on: writes that wait may be stuck.
+    /// A burst of cleaning may continue: writes that wait may be stuck.
     pub fn note_end(&mut self) {
         self.has_ended = true;
     }
@@ -272,7 +272,7 @@ impl Cache {
         self.look != Look::Later
     }
 
-    /// The first write is looked at. Returns whether a turn begins with that.
+    /// Looks at the first write. Returns whether a turn begins with that.
     #[inline]
     pub fn begins_turn(&mut self) -> bool {
         std::mem::replace(&mut self.look, Look::Next) == Look::Asked
@@ -296,7 +296,7 @@ impl Cache {
         self.stopped.take()
     }
 
-    /// The first write is held until something changes: the turn is over.
+    /// Holds the first write until a change: the turn is over.
     pub fn hold(&mut self, reason: Reason, now: Time) {
         self.look = Look::Later;
         self.held.set(Some(reason), now);
@@ -757,12 +757,13 @@ impl Cache {
         self.gather.holding(block, page).is_some()
     }
 
-    /// Pages that the map knows and the flash does not.
+    /// Pages known to the map, not to the flash.
     pub fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         self.gather.programming()
     }
 
-    // ---- what must be durable -------------------------------------------------------------------
+    // ---- durability
+    // ------------------------------------------------------------------------------
 
     /// Pads and programs the content of the buffer; this waits for it.
     pub fn await_durable(&mut self, waiter: Waiter) {

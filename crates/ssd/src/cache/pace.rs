@@ -32,7 +32,7 @@ pub(super) struct Law {
     pub(super) dies: f64,
     /// Time to program a group, ns, with its share of parity.
     pub(super) program_ns: f64,
-    /// Logical pages of a group, and of what the planes read at once.
+    /// Logical pages of a group, and of a parallel read of the planes.
     pub(super) group: f64,
     pub(super) row: f64,
     /// Logical pages per flash page, at least one.
@@ -64,7 +64,7 @@ pub(super) enum Admission {
     Now,
     /// Permitted from this time on.
     At(Time),
-    /// Not before cleaning has gone on.
+    /// Blocked until cleaning proceeds.
     Blocked,
 }
 
@@ -92,7 +92,7 @@ pub struct Pace {
     usual: i64,
     least: i64,
     puts_off: bool,
-    /// Domains of which a victim is to be cleaned whatever room there is.
+    /// Domains with a requested victim, whatever their room.
     asked: Vec<bool>,
     /// Shortfall at which `token` stops the host.
     slack: i64,
@@ -100,7 +100,7 @@ pub struct Pace {
     valid: f64,
     page_ns: f64,
     sharing: Sharing,
-    /// Host and cleaning share the flash otherwise, which was not asked for yet.
+    /// True after an unreported change of the sharing.
     has_changed: bool,
     /// Pages that the host may still write during the burst.
     host_left: i64,
@@ -281,8 +281,8 @@ impl Pace {
         self.host_left = i64::from(self.config.host_room);
     }
 
-    /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
-    /// The host continues with the available space.
+    /// Accepts the present room when cleaning gains no more: blocks have worn out, or hold nothing
+    /// superseded. The host continues with the available space.
     pub fn settle_for_less(&mut self, now: Time) {
         self.wanted_in_all = self.wanted_in_all.min(self.total);
         self.ends_burst(now);

@@ -151,13 +151,13 @@ pub struct Queues {
     sets: Vec<Vec<Unit>>,
     /// The set of each unit, or `NONE`; empty when there are no sets.
     set_of: Vec<u32>,
-    /// Sets with pages that were queued at this instant and not yet looked at.
+    /// Sets with pages queued at this instant, not yet examined.
     offered: Vec<u32>,
     /// Units that have passed a page on or received one, to be asked, last first.
     called: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     overlaps: bool,
-    /// Units are one lane each that does one operation at a time, whatever others do.
+    /// True for units of one independent lane with one operation at a time.
     is_simple: bool,
     /// Pages that were waiting when the drive ended, and are refused; empty between events.
     refused: Vec<PageDone>,
@@ -250,8 +250,8 @@ impl Queues {
         &self.sets[set as usize]
     }
 
-    /// The kinds of operation of page requests that bound units are asked for, in turn: first the
-    /// kind of the longest waiting page, then the other.
+    /// Kinds of operations requested from bound units, in turn: first the kind of the longest
+    /// waiting page, then the other.
     pub fn first_phases(&self, set: u32) -> [Phase; 2] {
         let heads = self.units_of(set).iter().filter_map(|unit| {
             let queue = &self.each[unit.at()];

@@ -19,7 +19,7 @@ pub enum SlcState {
     Direct,
     /// `Direct` with no room but that of folded blocks.
     Forced,
-    /// There are none, and the cache is folded or empty.
+    /// No writes, and the cache is folded or empty.
     Idle,
 }
 

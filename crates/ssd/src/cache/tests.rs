@@ -102,7 +102,7 @@ fn a_group_that_is_programmed_makes_room_and_what_waited_for_it_is_durable() {
     assert!(matches!(drive.turn(), Turn::Through { .. }), "there is room again");
 }
 
-/// A turn that is asked for in the middle of another is that one; when the first write has stopped, it is another.
+/// A turn requested within another is that turn; when the first write has stopped, it is another.
 #[test]
 fn a_turn_begins_once_until_the_first_write_has_stopped() {
     let mut drive = drive();

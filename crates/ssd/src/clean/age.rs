@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Marks the end of a list, and a block that is in none. Others are listed under their number plus 1:
+/// Marks the end of a list, and an unlisted block. Others are listed under their number plus 1:
 /// zeroed memory, which costs nothing until it is touched, lists nothing.
 const NONE: u32 = 0;
 

@@ -12,7 +12,7 @@ pub fn step(view: &View<'_>, _: &mut Xoshiro256) -> Action {
 
 fn price(view: &View<'_>, block: Block) -> f64 {
     let u = f64::from(view.valid(block)) / f64::from(view.data_pages);
-    // The first erasure counts too, or blocks never erased would all cost nothing.
+    // The first erasure counts too, or blocks never erased would cost nothing.
     let times = f64::from(view.erases[block.at()]) + 1.0;
     u / (1.0 - u) / view.age(block) as f64 * times
 }

@@ -54,7 +54,7 @@ pub struct DomainState {
     pub random: f64,
 }
 
-/// Action of an external policy, not yet checked.
+/// Unchecked action of an external policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// No cleaning now.
@@ -91,7 +91,7 @@ impl Custom {
         Custom(Arc::new(Mutex::new(Judged { cleaner, fruitless: Vec::new(), failure: None })))
     }
 
-    /// Stands in for one where a device is built to be looked at: it fails when it is asked.
+    /// Placeholder in a device built for inspection: it fails when it is asked.
     pub fn absent() -> Custom {
         struct Absent;
         impl Cleaner for Absent {
@@ -102,7 +102,7 @@ impl Custom {
         Custom::new(Box::new(Absent))
     }
 
-    /// Why drives go on without the policy, with the state of the pool at that time.
+    /// Error of the policy that drives have replaced, with the state of the pool then.
     pub fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }

@@ -22,7 +22,7 @@ pub(super) struct Facts {
     pub background: bool,
     /// Packages share a bus and a pool.
     pub streams: bool,
-    /// Hot and cold pages are written apart.
+    /// True with separate frontiers for hot and cold pages.
     pub hot_cold: bool,
     /// Cleaning may come in bursts.
     pub bursts: bool,

@@ -83,7 +83,7 @@ impl PolicyName {
     /// Form of a value, as a regular expression.
     const PATTERN: &str = r"[^:]*[^:\s][^:]*:[\s\S]*\S[\s\S]*";
 
-    /// The name, unless `text` is none.
+    /// The name, if `text` is valid.
     pub fn new(text: &str) -> Option<Self> {
         let (module, class) = text.split_once(':')?;
         let complete = !module.trim().is_empty() && !class.trim().is_empty();
@@ -176,7 +176,7 @@ impl Frontiers {
         }
     }
 
-    /// Frontiers of a domain, without a write buffer if that is not said.
+    /// Frontiers of a domain, by default without a write buffer.
     pub fn count(self) -> u32 {
         match self.meant(false) {
             Frontiers::Auto | Frontiers::Single => 1,

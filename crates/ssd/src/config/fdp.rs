@@ -38,9 +38,10 @@ options! {
         groups: u32 where PLACES = 1,
         /// Destination of moved pages.
         isolation: Isolation where CHOOSES = Isolation::Initial,
-        /// The handle of writes that name none: `none` (handle 0), `queue` (the number of the submission queue),
-        /// `fua` (1 of forced writes), by address such as `address(0-4%:1)` or `address(0-1GiB:1, 1GiB-:0)`, or by size
-        /// such as `size(<=4KiB:1, else 2)`; what no part covers has handle 0. `ssdlab placement` prints such rules.
+        /// Handle of writes without one: `none` (handle 0), `queue` (the number of the submission
+        /// queue), `fua` (1 of forced writes), by address such as `address(0-4%:1)` or
+        /// `address(0-1GiB:1, 1GiB-:0)`, or by size such as `size(<=4KiB:1, else 2)`; what no part
+        /// covers has handle 0. `ssdlab placement` prints such rules.
         place: PlaceRule where CHOOSES = PlaceRule::None,
         /// The longest time for which a reclaim unit of the host stays open, such as "10s": at the next write with its
         /// handle the drive gives it up, and begins another.
@@ -49,7 +50,7 @@ options! {
 }
 
 impl Fdp {
-    /// True if the host may tell what belongs together.
+    /// True if the host can separate data.
     pub fn is_on(&self) -> bool {
         self.handles > 0
     }

@@ -1,4 +1,5 @@
-//! The rule that gives a handle to writes which name none: by queue, by address, by size, or whether they are forced.
+//! Default handles of writes without one: by queue, by address, by size, or whether they are
+//! forced.
 //!
 //! `ssdlab placement` prints such a rule: its borders are sizes, and its last part goes to the end.
 
@@ -18,7 +19,7 @@ pub struct Region {
     handle: u8,
 }
 
-/// The handle of writes that name none.
+/// Default handle of writes without one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlaceRule {
     /// Handle 0.
@@ -68,7 +69,7 @@ impl PlaceRule {
     }
 }
 
-/// The handle of the part in which an address lies, 0 where none is.
+/// Handle of an address's part, by default 0.
 #[inline]
 fn within(parts: &[Region], at: f64) -> u8 {
     parts.iter().find(|part| (part.from..part.to).contains(&at)).map_or(0, |part| part.handle)

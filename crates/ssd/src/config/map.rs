@@ -61,7 +61,7 @@ options! {
 }
 
 impl MapKeys {
-    /// True if look-ups may cost something.
+    /// True if look-ups may take time.
     pub fn may_cost(&self) -> bool {
         self.memory.bytes().is_some() || self.place == MapPlace::Host
     }

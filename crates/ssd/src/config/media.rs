@@ -80,9 +80,9 @@ options! {
     pub struct Media as MediaPartial {
         /// Law of ageing; with a model, reads are repeated with shifted references, and may fail.
         model: MediaModel = MediaModel::None,
-        /// Celsius of the flash while the drive is on, and during `run.age` where that states none.
+        /// Celsius of the flash with power, and default of `run.age`.
         temperature: Celsius where MODELLED = Celsius::ROOM,
-        /// P/E cycles that every block has behind it at the start, for ageing alone: wear and lifetime count from 0.
+        /// Initial P/E cycles of every block, for ageing alone: wear and lifetime count from 0.
         cycles: u32 where MODELLED = 0,
         /// Activation energy of charge loss in eV (JESD218): how much faster data age where it is warmer. With 0 the
         /// temperature does not matter.
@@ -117,7 +117,7 @@ options! {
         errors_reads: f64 where CUSTOM = 3.65e-8,
         /// The power of these reads.
         errors_reads_power: f64 where CUSTOM = 1.71,
-        /// The power of the cycles in what reads add.
+        /// Exponent of the cycles in the errors by reads.
         errors_reads_wear_power: f64 where CUSTOM = 0.33,
     }
 

@@ -59,7 +59,7 @@ impl Part {
         )
     }
 
-    /// States what the part is in a layer of configuration.
+    /// Enters the part into a layer of configuration.
     pub(crate) fn lay_on(&self, layer: &mut SsdPartial) {
         let times: Vec<_> = self.read_ns.iter().map(|ns| Duration::from_ns(*ns)).collect();
         layer.planes_per_die = Some(self.planes);

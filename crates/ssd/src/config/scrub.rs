@@ -36,7 +36,7 @@ impl Scrub {
     }
 }
 
-/// A time after which something comes again, or never.
+/// A repetition interval, or never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Every(pub Option<Duration>);
 

@@ -38,7 +38,7 @@ options! {
         /// Share of unreadable pages among host reads above which the drive warns; never if not
         /// given.
         rate: Option<f64> as Ratio = None,
-        /// Pages that the host could not read after which the drive takes no more writes; none if not given.
+        /// Unreadable pages of the host after which the drive is read-only; none if not given.
         fail_at_uncorrectable: Option<u32> = None,
     }
 }
@@ -51,7 +51,7 @@ impl Spares {
             .any(|it| *it > 0.0)
     }
 
-    /// True if anything fails by the clock.
+    /// True with timed failures.
     pub fn fail(&self) -> bool {
         self.sick_dies > 0.0 || self.defects > 0.0
     }

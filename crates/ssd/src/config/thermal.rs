@@ -42,7 +42,7 @@ options! {
     }
 }
 
-/// A temperature that is too high, or none.
+/// A temperature limit, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeatLimit(pub Option<Celsius>);
 

@@ -167,13 +167,13 @@ options! {
 }
 
 impl Suspend {
-    /// True if reads stop anything.
+    /// True if reads suspend operations.
     pub(crate) fn suspends(&self) -> bool {
         self.program.ns().is_some() || self.erase.ns().is_some()
     }
 }
 
-/// The name of a part of the table of cells, or none.
+/// Name of a row in the table of cells, or none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellName(Option<&'static Part>);
 

@@ -23,7 +23,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
-    /// True if any request takes time, as far as the configuration by itself shows it.
+    /// True if any request takes time, judging by the configuration alone.
     fn takes_time(&self) -> bool {
         true
     }
@@ -46,7 +46,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         self.check_power_cuts()
     }
 
-    /// True if what such a device has answered outlives a power cut without a flush.
+    /// True if completed writes of such a device survive a power cut without a flush.
     fn keeps_answers(&self) -> bool {
         false
     }
@@ -80,7 +80,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
-    /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
+    /// Refuses contradictory keys, without building the device: as far as its shape shows it.
     ///
     /// # Errors
     /// The error names the keys.

@@ -88,7 +88,7 @@ impl Sum for EnergyReport {
     }
 }
 
-/// Notes what operations have taken so far among the figures that are followed.
+/// Adds the energy of operations to the followed figures.
 pub fn follow(mut figures: Followed, joules: f64) -> Followed {
     figures.0[FOLLOWED] = (joules * 1e9).round() as u64;
     figures

@@ -57,7 +57,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Forgets the blocks, so that the same device can be looked at again.
+    /// Clears the blocks for another inspection.
     pub fn clear(&mut self) {
         self.blocks.clear();
     }

@@ -127,8 +127,7 @@ pub trait Prepare {
         Err("its data do not age")
     }
 
-    /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
-    /// such state.
+    /// Serves a request untimed, and returns its status; nothing where there is no such state.
     fn serve_untimed(&mut self, _request: &Request) -> Status {
         Status::Ok
     }
@@ -220,7 +219,7 @@ pub trait Examine {
         Ok(())
     }
 
-    /// Adds what every block of the flash inside looks like now; nothing where there is none.
+    /// Adds the present state of every block inside; nothing where there is none.
     fn blocks(&self, _looks: &mut Looks) {}
 
     /// Records the flash operations under way within a window from now on, if there are any.

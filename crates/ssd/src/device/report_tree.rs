@@ -407,7 +407,8 @@ impl Report {
         }
     }
 
-    /// A count, the part of a time or ratio, or all of a distribution; 0 of a device without it.
+    /// A count, the numerator of a time or ratio, or the total of a distribution; 0 of a device
+    /// without it.
     pub fn count(&self, path: &str) -> u64 {
         match self.field(path) {
             Some(Field::Count(count) | Field::Time(count, _) | Field::Ratio(count, ..)) => *count,

@@ -12,7 +12,6 @@ pub type Run<'a> = dyn FnMut(Vec<Job<'_>>) + 'a;
 
 /// Pages to overwrite, in order.
 pub trait Writes: Sync {
-    /// Tells them a batch at a time, the same whenever it is asked: each job asks for itself and picks
-    /// its own.
+    /// Passes them in batches, identical on each call: each job asks for itself and picks its own.
     fn each(&self, batch: &mut dyn FnMut(&[u64]));
 }

@@ -28,7 +28,7 @@ impl Buses {
         Buses(memory::filled(Bus::default(), count as usize))
     }
 
-    /// Something is to cross; when it has crossed, if its turn is now.
+    /// Queues a transfer; when it has crossed, if its turn is now.
     #[inline]
     pub(super) fn send(&mut self, bus: u32, cargo: Cargo, ns: Time, now: Time) -> Option<Time> {
         let bus = &mut self.0[bus as usize];

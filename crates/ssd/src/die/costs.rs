@@ -122,7 +122,7 @@ impl Costs {
         (self.sense(row, true), Time::from(pages) * self.page)
     }
 
-    /// Sensing a page of whatever type, the mean.
+    /// Mean time to sense a page.
     pub fn mean_sense(&self, rows: u32) -> Time {
         self.read[..rows as usize].iter().sum::<Time>() / u64::from(rows)
     }

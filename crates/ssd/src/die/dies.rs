@@ -290,7 +290,7 @@ impl Dies {
         self.each[die as usize].account.served += pages;
     }
 
-    /// The group in the cells of a die, and what its pass has left.
+    /// The group in a die's cells, with the rest of its pass.
     pub fn in_cells(&self, die: u32, now: Time) -> Option<(u32, Time)> {
         let (task, left) = match self.each[die as usize].cell {
             Cell::Free => return None,
@@ -303,7 +303,7 @@ impl Dies {
         }
     }
 
-    /// Everything that is under way or waits is gone; the time accounting continues.
+    /// Drops all operations; the time accounting continues.
     pub fn lose_power(&mut self, now: Time) {
         self.buses.lose_power(now);
         self.each.iter_mut().for_each(|die| die.lose_power(now));

@@ -44,13 +44,13 @@ impl Halts {
         Halts { stops: Stops::new(&config.suspend), each: memory::filled(Halt::default(), count) }
     }
 
-    /// True if anything stops for a read.
+    /// True if reads suspend operations.
     #[inline]
     pub fn are_on(&self) -> bool {
         !self.each.is_empty()
     }
 
-    /// The event of what a lane does now; of a new operation where that is `first`.
+    /// Notes the event of a lane's operation; of a new operation where that is `first`.
     pub fn note_event(&mut self, lane: u32, event: EventId, first: bool) {
         let halt = &mut self.each[lane as usize];
         halt.event = Some(event);
@@ -138,7 +138,7 @@ impl Halts {
         Some((stopped, later))
     }
 
-    /// Everything that is under way or has stopped is gone.
+    /// Drops all operations, suspended ones included.
     pub fn lose_power(&mut self) {
         self.each.fill(Halt::default());
     }

@@ -152,7 +152,7 @@ impl Lanes {
         lane.tail.as_ref().or(lane.running.as_ref()).map(|running| running.started)
     }
 
-    /// Begins an operation on a lane that accepts it, and says when its first stage ends.
+    /// Starts an operation on a lane that accepts it, and returns the end of its first stage.
     #[inline]
     pub fn start(&mut self, lane: u32, plan: PlanId, now: Time) -> Time {
         let state = &self.each[lane as usize];
@@ -177,7 +177,7 @@ impl Lanes {
         ends
     }
 
-    /// Reserves what the stage of an operation needs and notes when it ends.
+    /// Reserves the resource of a stage and notes its end.
     fn begin_stage(&mut self, lane: u32, running: &mut Running, now: Time) {
         let state = &self.each[lane as usize];
         let plan = &self.plans[running.plan.at()];
@@ -315,7 +315,7 @@ impl Lanes {
         ends
     }
 
-    /// Whatever was under way is over, without an end; buses are free.
+    /// Drops all operations without their ends; buses are free.
     pub fn lose_power(&mut self, now: Time) {
         let busy: Vec<Time> = self.bus_busy_ns(now).collect();
         self.bus_busy_ns = busy;

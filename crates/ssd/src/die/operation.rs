@@ -142,7 +142,7 @@ pub enum OpKind {
     Move,
     /// Sense, transfer the new data, program within the same plane.
     Merge,
-    /// Program what another package has just shifted in.
+    /// Program of a page shifted in by another package.
     StreamIn,
     /// Sense, then transfer.
     Read,
@@ -390,8 +390,8 @@ pub(super) fn copies_for_summary(config: &SsdConfig) -> bool {
         && lower_in(config, last).is_some()
 }
 
-/// Stages of an operation with a command before what each begins: sensing, or a transfer into the package, or an
-/// erasure; no stages more where commands take no pins of their own.
+/// Stages of an operation with command cycles before each: sensing, or a transfer into the package,
+/// or an erasure; no stages more where commands take no pins of their own.
 fn commanded(stages: &[Stage], control_ns: u64) -> Vec<Stage> {
     if control_ns == 0 {
         return stages.to_vec();

@@ -151,7 +151,7 @@ pub(super) struct Account {
     pub(super) served: u64,
 }
 
-/// The time in which something went on, perhaps several times at once.
+/// Busy time, possibly of parallel operations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Meter {
     going: u32,
@@ -278,7 +278,7 @@ impl Die {
         !self.reads.is_empty() || !self.later_reads.is_empty()
     }
 
-    /// True if a program or an erase could go on now but for the reads.
+    /// True if a program or erase is delayed by reads only.
     pub(super) fn has_ready_task(&self) -> bool {
         match self.cell {
             Cell::Stopped { .. } => true,
@@ -304,7 +304,7 @@ impl Die {
         self.tasks[usize::from(cleaning < host)].pop_front()
     }
 
-    /// True if it programs and erases nothing, but for programs of the host that are held.
+    /// True without programs and erases, except for held programs of the host.
     pub(super) fn is_standing(&self, holds_host: bool) -> bool {
         self.tasks[1].is_empty()
             && (holds_host || self.tasks[0].is_empty())

@@ -60,7 +60,7 @@ impl Work {
 /// An operation on one or more lanes of a unit.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
-    /// `None` when this place is free.
+    /// `None` for a free slot.
     work: Option<Work>,
     unit: Unit,
     /// Lanes that are not done yet.
@@ -116,7 +116,7 @@ pub(crate) struct Units {
     flights: Vec<Flight>,
     free: Vec<u32>,
     halts: Halts,
-    /// Pages that were copied because they share cells, since this was asked last.
+    /// Pages copied to protect their pairs, since the last call.
     pair_copies: u64,
 }
 
@@ -154,7 +154,7 @@ impl Units {
     // ---- queries
     // ---------------------------------------------------------------------------------
 
-    /// True if anything stops for a read.
+    /// True if reads suspend operations.
     #[inline]
     pub fn may_stop(&self) -> bool {
         self.halts.are_on()
@@ -267,7 +267,7 @@ impl Units {
         };
         let stages = self.lanes.stages_of(lane, place == 1);
         let op = op(OpKind::Program, programming.ppn, 1, false);
-        // A copy of the page that shares the cells goes first: it is sensed and programmed elsewhere.
+        // A copy of the paired page goes first: it is sensed and programmed elsewhere.
         let senses = senses + 2 * u32::from(self.costs.copies(&op));
         let summary = if self.copies_for_summary { 4 } else { 2 };
         if self.has_summary && geometry.is_last(programming.ppn) && stage + summary >= stages {
@@ -305,7 +305,7 @@ impl Units {
         self.lanes.reset_effort();
     }
 
-    /// Pages that were copied because they share cells, since this was asked last.
+    /// Pages copied to protect their pairs, since the last call.
     #[inline]
     pub fn take_pair_copies(&mut self) -> u64 {
         std::mem::take(&mut self.pair_copies)
@@ -477,7 +477,7 @@ impl Units {
         self.flights[flight as usize].work.as_ref().expect("it is under way")
     }
 
-    /// An operation that has ended is no more; what it was for.
+    /// Removes a completed operation; what it was for.
     #[inline]
     pub fn take(&mut self, flight: u32) -> Work {
         self.free.push(flight);
@@ -565,7 +565,7 @@ impl Units {
         self.flights[flight as usize].work
     }
 
-    /// Everything that is under way is gone; the time accounting continues.
+    /// Drops all operations; the time accounting continues.
     pub fn lose_power(&mut self, now: Time) {
         for lane in 0..self.states.len() as u32 {
             let since = self.lanes.running_since(lane);

@@ -313,7 +313,7 @@ impl Flash {
         }
     }
 
-    /// The power is gone: what did not come to the flash is not there.
+    /// After a power cut: what did not come to the flash is not there.
     pub(crate) fn lose_power(&mut self) {
         let pages = u64::from(self.pages_per_block);
         let programmed = &self.programmed;

@@ -64,7 +64,7 @@ pub struct Front {
     in_host: u32,
     active: Slots<Active>,
     epochs: Epochs,
-    /// The back end answers writes before they are durable, and is asked for each flush.
+    /// True if the back end completes writes before they are durable, so that it executes flushes.
     volatile: bool,
     /// Flushes to request from the back end.
     flushes: Vec<Slot>,
@@ -91,7 +91,7 @@ impl Front {
         let config = &config.host_link;
         let mut link = Link::new(config);
         if has_more_to_do {
-            // Flushes, and the need of a checkpoint, are looked for whenever the link takes its turn.
+            // Flushes and due checkpoints are checked at each turn of the link.
             link.takes_turns();
         }
         Front {
@@ -431,7 +431,7 @@ impl Front {
         (part[RETRY], part[REBUILD]) = (longer.retry, longer.repair);
     }
 
-    /// Some of what a request reads is beyond correction.
+    /// Marks a request with an uncorrectable read as failed.
     pub fn fail(&mut self, slot: Slot) {
         self.active[slot].status = Status::Unreadable;
     }
@@ -598,7 +598,7 @@ impl Front {
 
     // ---- power cuts -----------------------------------------------------------------------
 
-    /// The power goes: whatever is not answered never will be.
+    /// Handles a power cut: whatever is not answered never will be.
     pub fn lose_power(&mut self, config: &SsdConfig, now: Time) {
         let mut done = std::mem::take(&mut self.done);
         let mut lost: Vec<Active> =

@@ -35,7 +35,7 @@ pub(crate) struct Ageing {
     pub(crate) retired: u32,
     /// Bytes that the host had written when the first block expired, since the drive was new.
     pub(crate) first_expiry: Option<u64>,
-    /// Bytes at which a pool's spare space was gone.
+    /// Bytes at the end of a pool's spare space.
     pub(crate) end: Option<u64>,
     /// Bytes that the host had written when the counts were last reset.
     pub(crate) bytes_before: u64,

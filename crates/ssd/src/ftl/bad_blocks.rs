@@ -65,7 +65,7 @@ pub struct BadBlocks {
     /// Superblocks of each domain that the factory's bad blocks take.
     lost: Vec<u32>,
     factory: u64,
-    /// Good blocks of superblocks that are not used any more, by domain and plane.
+    /// Good blocks of retired superblocks, by domain and plane.
     spares: Vec<u32>,
     /// Superblocks in which a program failed.
     failed: BTreeSet<u32>,

@@ -64,7 +64,7 @@ impl Blocks {
 }
 
 impl Blocks {
-    /// A block of a domain, whose first block is given, gets no more pages.
+    /// Closes a block of a domain, given the domain's first block.
     pub fn close(&mut self, block: Block, domain: u32, first: u32) {
         self.state[block.at()] = BlockState::Closed;
         self.index.insert(domain, block.0 - first, self.valid[block.at()]);

@@ -52,7 +52,7 @@ impl Caring {
             && (*reads - self.most_reads).is_multiple_of(1 + self.most_reads / 8)
     }
 
-    /// A block of these is to be moved, or not any more.
+    /// Schedules the move of a block, or cancels it.
     pub fn set_due(&mut self, block: Block, care: Option<Care>) {
         match care {
             Some(care) => {

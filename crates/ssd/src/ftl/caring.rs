@@ -77,7 +77,7 @@ impl Ftl {
         }
     }
 
-    /// Counts pages moved out of a block by what for.
+    /// Counts pages moved out of a block by purpose.
     #[inline]
     pub fn count_moved(&mut self, source: Block, pages: u64) {
         self.count_folded(source, pages);

@@ -67,7 +67,7 @@ impl Ftl {
         self.room(domain) > u64::from(reserved)
     }
 
-    /// True if a domain has a victim, or could have one that gains something.
+    /// True if a domain has a victim, or a possible one with a gain.
     pub(crate) fn may_gain(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_some() || self.least_valid(domain) < self.geometry.data_pages
     }

@@ -40,7 +40,7 @@ const MOST: f64 = 0.9;
 pub struct Ftl {
     pub(super) geometry: Geometry,
     pub(super) config: Cleaning,
-    /// The policy from outside the table that is asked, if the configuration names one.
+    /// The custom policy, if the configuration names one.
     pub(super) supplied: Option<Custom>,
     pub(super) random: Xoshiro256,
     /// The initial generator.
@@ -159,7 +159,7 @@ impl Ftl {
         self.random != self.undrawn
     }
 
-    /// Draws follow the seed of this drive from now on, whatever state it was restored from.
+    /// Restarts the draws from this drive's seed.
     pub fn draw_anew(&mut self) {
         self.random = self.undrawn.clone();
     }
@@ -189,7 +189,7 @@ impl Ftl {
         self.unmapped == 0 || self.lookup(lpn).is_some()
     }
 
-    /// Takes a page out of the map, though its copy is worth something: where that lies.
+    /// Unmaps a page whose copy stays valid: where that lies.
     pub fn lift(&mut self, lpn: Lpn) -> Option<Ppn> {
         let old = self.lookup(lpn)?;
         self.map.clear(lpn);

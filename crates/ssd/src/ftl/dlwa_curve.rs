@@ -1,4 +1,4 @@
-//! Write amplification over what the host writes: a point for each tenth of the capacity.
+//! Write amplification over host bytes: a point for each tenth of the capacity.
 //!
 //! A mean over a run hides the saw-tooth of sequential passes and the way to the steady state; the curve shows them.
 
@@ -32,7 +32,7 @@ impl Curve {
         Curve { capacity, step, next: step, points: Vec::new() }
     }
 
-    /// True if a point of the series must be taken, with that much asked.
+    /// True if the series needs a point at that number of bytes.
     #[inline]
     pub fn is_due(&self, asked: u64) -> bool {
         asked >= self.next

@@ -26,7 +26,7 @@ impl Ftl {
         self.retire(flash, domain, block);
     }
 
-    /// A block is not used any more.
+    /// Retires a block.
     fn retire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
         self.blocks.state[block.at()] = BlockState::Retired;
         flash.retire(block);
@@ -70,8 +70,7 @@ impl Ftl {
         }
     }
 
-    /// A domain woke without an erased block, so that nothing can be moved: the drive takes no more
-    /// writes.
+    /// A domain without an erased block cannot move anything: the drive takes no more writes.
     pub(super) fn end_without_room(&mut self) {
         let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.end.get_or_insert(written);
@@ -91,7 +90,7 @@ impl Ftl {
         };
     }
 
-    /// True if the spare space of some pool is gone: the drive takes no more writes.
+    /// True if a pool has no spare space left: the drive takes no more writes.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.reserve == Reserve::Everything

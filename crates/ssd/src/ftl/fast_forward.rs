@@ -21,7 +21,7 @@ struct HostPage {
     handle: Handle,
 }
 
-/// Pages of a victim that are looked at together.
+/// Pages of a victim processed in one batch.
 pub(super) const BATCH: u32 = 64;
 
 impl Ftl {
@@ -61,7 +61,7 @@ impl Ftl {
         pages.len()
     }
 
-    /// Does at once what a page request does in time.
+    /// Untimed form of a page request.
     pub(crate) fn serve_untimed(&mut self, flash: &mut Flash, request: &PageRequest) -> Status {
         let PageRequest { lpn, touched: (_, pages), .. } = *request;
         let bytes = u64::from(request.bytes);
@@ -172,7 +172,7 @@ impl Ftl {
         }
     }
 
-    /// Cleans until no domain of a unit is low, or nothing there can be gained.
+    /// Cleans until no domain of a unit is low, or cleaning gains nothing.
     fn clean_low(&mut self, flash: &mut Flash, unit: Unit) {
         if self.window.is_some() {
             return self.clean_steadily(flash, unit);

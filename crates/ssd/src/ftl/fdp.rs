@@ -18,7 +18,7 @@ impl Ftl {
         self.fdp.as_deref()
     }
 
-    /// True if pages are written apart by handle.
+    /// True with separate frontiers by handle.
     #[inline]
     pub fn tells_handles(&self) -> bool {
         self.streams.told == Told::Handles
@@ -175,7 +175,7 @@ impl Ftl {
         }
     }
 
-    /// Counts what the host wrote with a handle: pages that were programmed, and bytes.
+    /// Counts host bytes of a handle: pages that were programmed, and bytes.
     #[inline]
     pub fn count_host(&mut self, handle: Handle, programs: u64, bytes: u64) {
         if let Some(fdp) = self.told_handles() {

@@ -92,7 +92,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Something has happened.
+    /// Notes an event.
     pub fn note(&mut self, event: FdpEvent) {
         self.counts[event.kind as usize] += 1;
         let ring = if event.kind.is_hosts() { &mut self.hosts } else { &mut self.own };
@@ -112,7 +112,7 @@ impl Events {
         if of_host { &self.hosts } else { &self.own }.iter().copied().collect()
     }
 
-    /// Counts from zero, and keeps none.
+    /// Resets counts and stored events.
     pub fn forget(&mut self) {
         *self = Events::default();
     }

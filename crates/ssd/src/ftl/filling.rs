@@ -79,8 +79,8 @@ impl Ftl {
         ControlFlow::Continue(())
     }
 
-    /// The frontier of what a drive holds at first: with log blocks the merge frontier, because
-    /// initial data are no logs.
+    /// Frontier of the initial data: with log blocks the merge frontier, because initial data are
+    /// no logs.
     fn fill_frontier(&self, domain: Domain) -> FrontierId {
         if self.logs.is_some() {
             return self.merge_frontier(domain);

@@ -72,7 +72,7 @@ impl Ftl {
                 continue;
             }
             self.map.set(lpn, Ppn(base.0 + count as u64));
-            // None of this run: those are all in the buffer.
+            // Not a page of this run: those are all in the buffer.
             self.supersede(old);
             run[count] = *page;
             count += 1;

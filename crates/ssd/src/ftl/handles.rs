@@ -1,4 +1,5 @@
-//! Placement handles apart from the drive: who wrote what, whose a stream is, and the account of each.
+//! State of placement handles without the drive: who wrote what, whose a stream is, and the account
+//! of each.
 //!
 //! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
 //! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
@@ -106,14 +107,14 @@ impl Fdp {
         self.note_about(EventKind::ResetChanged, handle);
     }
 
-    /// Something that happened to a handle.
+    /// Notes an event of a handle.
     fn note_about(&mut self, kind: EventKind, handle: u32) {
         let (handle, named) = (Some(handle as u8), None);
         let (sector, sectors, after_bytes) = (None, 0, self.asked);
         self.events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes });
     }
 
-    /// Write amplification over what was written.
+    /// Write amplification over written bytes.
     pub fn curve(&self) -> &Curve {
         &self.curve
     }
@@ -168,7 +169,7 @@ impl Fdp {
         group.0 * self.handles
     }
 
-    /// The reclaim group of what a page was written with; none of what the drive held at first.
+    /// Reclaim group of a page's last write; none of what the drive held at first.
     pub fn group_of(&self, lpn: Lpn) -> Option<PoolId> {
         let writer = self.writer(lpn);
         (writer != NOBODY).then(|| self.place_of(writer.into()).1)

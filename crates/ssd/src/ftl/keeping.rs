@@ -15,7 +15,7 @@ use crate::room::read_within;
 use engine::Xoshiro256;
 use serde::Serialize;
 
-/// The block of a frontier that has none, in a state that is kept.
+/// Number of a missing block in a saved frontier.
 const NO_BLOCK: u32 = u32::MAX;
 
 /// The state of an FTL that is not cleaning. It has the fields of the FTL that cannot be derived.
@@ -204,8 +204,8 @@ impl Ftl {
         Ok(())
     }
 
-    /// Numbers what was programmed before programs were numbered: block by block, and only valid pages
-    /// keep their logical page, so that no other copy can seem newer.
+    /// Numbers earlier programs: block by block, and only valid pages keep their logical page, so
+    /// that no other copy can seem newer.
     pub(crate) fn derive_order(&mut self, flash: &mut Flash) {
         let mut blocks: Vec<Block> = (0..self.geometry.blocks()).map(Block).collect();
         blocks.sort_by_key(|block| flash.opening(*block));

@@ -84,7 +84,7 @@ impl Logs {
         self.wanted[domain.at()]
     }
 
-    /// A page is wanted, or none is any more.
+    /// Sets or clears the wanted page.
     pub fn want(&mut self, domain: Domain, lpn: Option<Lpn>) {
         self.wanted[domain.at()] = lpn;
     }

@@ -20,14 +20,14 @@ impl Ftl {
         self.cached_map.as_ref().map_or(Ok(()), |cache| cache.check())
     }
 
-    /// Drops the map cache, as when the power comes.
+    /// Drops the map cache, as at power-on.
     pub fn forget_map(&mut self) {
         if let Some((cache, _)) = self.map_cache() {
             cache.forget();
         }
     }
 
-    /// True if look-ups in the map cost something.
+    /// True if map look-ups may take time.
     pub fn caches_map(&self) -> bool {
         self.cached_map.is_some()
     }

@@ -9,7 +9,7 @@ use crate::numbers::Numbers;
 use serde::Serialize;
 use std::ops::Range;
 
-/// A place in the flash, or none.
+/// A position in the flash, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place(u64);
 

@@ -219,7 +219,7 @@ impl MapCache {
         }
     }
 
-    /// The page of the map that tells of a logical page.
+    /// Map page of a logical page.
     pub fn page_of(&self, lpn: u64) -> u32 {
         (lpn / self.shape.entries) as u32
     }

@@ -57,7 +57,7 @@ impl Ftl {
         (unit.0 * domains..(unit.0 + 1) * domains).map(Domain)
     }
 
-    /// True if a unit has something to merge, or to erase.
+    /// True if a unit has a merge or an erasure.
     #[inline]
     pub fn has_log_job(&self, unit: Unit) -> bool {
         let Some(logs) = &self.logs else { return false };
@@ -300,7 +300,7 @@ impl Ftl {
         }
     }
 
-    /// A slot has no block any more: that is the block of its logical block now, or worthless.
+    /// Removes the block of a slot: that is the block of its logical block now, or worthless.
     fn vacate(&mut self, domain: Domain, slot: u32) {
         let frontier = self.streams.of(domain, Stream(slot));
         self.streams.vacate(frontier, self.geometry.data_pages);

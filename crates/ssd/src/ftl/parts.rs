@@ -35,7 +35,7 @@ impl Part {
 }
 
 impl Ftl {
-    /// Why parts would not do what the whole does, if they would not: something is shared.
+    /// Reason why parts would differ from the whole, if they would: something is shared.
     pub(crate) fn whole_because(&self, flash: &Flash) -> Option<&'static str> {
         let config = &self.config;
         let ties = config.policy == Policy::Greedy && config.tie_break == TieBreak::Random;
@@ -144,7 +144,7 @@ impl Ftl {
         }
     }
 
-    /// Counts what another part has counted, which then begins anew.
+    /// Adds the counts of another part, and resets them.
     pub(crate) fn take_counts(&mut self, other: &mut Ftl) {
         self.counters += std::mem::take(&mut other.counters);
         self.programs = self.programs.wrapping_add(std::mem::take(&mut other.programs));

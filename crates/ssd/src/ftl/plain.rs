@@ -52,7 +52,7 @@ impl Ftl {
         pages.len()
     }
 
-    /// Begins to fetch what the first of these pages need, as if they were written next.
+    /// Prefetches the data for writing the first of these pages.
     pub fn prefetch_first(&self, pages: &[u64]) {
         let until = |end: usize| &pages[..pages.len().min(end)];
         for page in until(3 * STEP) {
@@ -82,7 +82,7 @@ impl Ftl {
         self.map.prefetch(Lpn(*page));
     }
 
-    /// Begins to fetch what superseding a page will change.
+    /// Prefetches the data that superseding a page changes.
     #[inline]
     fn prefetch_old(&self, lpn: Lpn) {
         if let Some(old) = self.map.get(lpn).ppn() {
@@ -113,7 +113,7 @@ impl Ftl {
         }
     }
 
-    /// Asks for a few of the places that cleaning will look up.
+    /// Prefetches a few positions for cleaning.
     #[inline]
     pub fn fetch_some(&mut self, flash: &Flash) {
         if let Some(pages) = self.ahead.some() {

@@ -150,7 +150,7 @@ impl Ftl {
         (opening, order, order)
     }
 
-    /// Completes what [`begin_program`](Ftl::begin_program) began.
+    /// Completes [`begin_program`](Ftl::begin_program).
     #[inline]
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
         let Programming { ppn, block, lpn, order, .. } = programming;

@@ -69,8 +69,8 @@ impl Rebuilt {
     }
 }
 
-/// Derives from the flash what the FTL knew. Of blocks whose erasure was begun and not completed no
-/// page is trusted.
+/// Rebuilds the state of the FTL from the flash. Of blocks whose erasure was begun and not
+/// completed no page is trusted.
 pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Rebuilt {
     let blocks = geometry.blocks() as usize;
     let lists = || memory::filled(Vec::new(), geometry.domains as usize);
@@ -134,8 +134,8 @@ fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
 }
 
 impl Ftl {
-    /// True if the flash alone tells which copy of a page is the newest: by an order per page, or
-    /// because the pages of a pool are written one behind the other.
+    /// True if the flash alone shows the newest copy of each page: by an order per page, or because
+    /// the pages of a pool are written one behind the other.
     pub(crate) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
         self.snapshots.is_none() && (flash.is_ordered() || in_turn)

@@ -1,4 +1,4 @@
-//! Moving the valid pages out of a block, for whatever reason, and erasing it.
+//! Moving the valid pages out of a block, and erasing it.
 
 use super::{Ftl, Programming, Reason, Relocation};
 use crate::clean::{Action, Custom, DomainState, View};
@@ -66,7 +66,7 @@ impl Ftl {
         None
     }
 
-    /// Has a policy from outside the table asked, greedy standing in where it has failed.
+    /// Sets a custom policy, replaced by greedy after a failure.
     pub(crate) fn supply(&mut self, policy: Option<Custom>) {
         self.supplied = policy;
     }

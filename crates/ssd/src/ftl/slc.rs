@@ -144,7 +144,7 @@ impl Ftl {
         chosen
     }
 
-    /// Begins to fold a block of the cache, whatever room there is.
+    /// Starts folding a block of the cache, whatever room there is.
     pub fn begin_fold(&mut self, domain: Domain) -> Option<Relocation> {
         let block = self.oldest_slc(domain)?;
         Some(self.take_victim(domain, block, false))
@@ -230,7 +230,7 @@ impl Ftl {
         self.set_aside_for_slc();
     }
 
-    /// Folds all of the cache in no time: the state of a drive at rest.
+    /// Folds the whole cache untimed: the state of a drive at rest.
     pub fn fold_all(&mut self, flash: &mut Flash) {
         if self.slc_blocks() == 0 {
             return;

@@ -149,7 +149,7 @@ impl Snapshots {
         })
     }
 
-    /// The number under which a snapshot holds a page by itself.
+    /// Number of a page held by a snapshot alone.
     fn own(&self, of: &Taken, lpn: Lpn) -> Lpn {
         Lpn(self.exported * (of.place + 1) + lpn.0)
     }

@@ -38,13 +38,13 @@ pub(super) enum Told {
     Handles,
 }
 
-/// The frontiers of every domain, and what tells hot pages from cold ones.
+/// Frontiers of all domains, and the detector of hot pages.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     /// Streams per domain, without that of cold data.
     pub(super) count: u32,
     pub(super) told: Told,
-    /// The stream of what the host writes now, with placement handles.
+    /// Stream of the current host write, with placement handles.
     pub host: Stream,
     /// Reclaim group, if there are several.
     pub group: PoolId,
@@ -99,7 +99,7 @@ impl Streams {
         FrontierId(domain.0 * self.count + stream.0)
     }
 
-    /// A frontier has no block any more.
+    /// Removes the block of a frontier.
     pub fn vacate(&mut self, frontier: FrontierId, data_pages: u32) {
         self.frontier[frontier.at()] = Frontier { block: None, next: data_pages };
     }

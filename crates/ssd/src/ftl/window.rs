@@ -28,7 +28,7 @@ pub(crate) struct BufferRoom {
     pub(crate) between: f64,
     /// Groups that the dies program or have taken to be next, for the host and for cleaning.
     pub(crate) at_dies: f64,
-    /// Cleaning comes in bursts, during which the host's groups wait.
+    /// True for bursts of cleaning, during which the host's groups wait.
     pub(crate) in_bursts: bool,
     /// True for a volatile buffer: flushes and erasures wait for its content.
     pub(crate) volatile: bool,
@@ -68,7 +68,7 @@ pub(super) struct Window {
     /// Mean share of valid pages of the last victims.
     pub(super) valid: f64,
     most: usize,
-    /// Something was written since the drive rested.
+    /// True after a write since the last rest.
     pub(super) is_used: bool,
     /// The victim of each domain.
     pub(super) victims: Vec<Option<Victim>>,

@@ -12,8 +12,8 @@ use super::{Ftl, Programming, Relocation};
 use crate::ids::{Block, Domain, Lpn, Ppn, Stream};
 
 impl Ftl {
-    /// Begins to program what the host wrote to `lpn` on a frontier of a domain: from now on the page
-    /// is there, and its old copy is superseded.
+    /// Starts programming a host page `lpn` on a frontier of a domain: from now on the page is
+    /// there, and its old copy is superseded.
     #[inline]
     pub fn begin_program(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         let stream = self.stream_of_host(lpn);
@@ -77,7 +77,7 @@ impl Ftl {
         if self.streams.heat.is_hot(lpn) { Stream::FIRST } else { Stream::SECOND }
     }
 
-    /// The host writes a page, which goes into the write buffer.
+    /// Adds a host page to the write buffer.
     #[inline]
     pub(crate) fn note_written(&mut self, lpn: Lpn) {
         match self.streams.told {
@@ -97,8 +97,8 @@ impl Ftl {
         }
     }
 
-    /// The stream that a page goes to behind a write buffer: its own, or where that has no room
-    /// another. Pages with frontiers of their own always find room there.
+    /// Stream of a page with a write buffer: its own, or where that has no room another. Pages with
+    /// frontiers of their own always find room there.
     #[inline]
     pub(crate) fn stream_with_room(&self, domain: Domain, stream: Stream) -> Stream {
         let wanted = self.streams.of(domain, stream);
@@ -160,7 +160,7 @@ impl Ftl {
         Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
     }
 
-    /// The next page of the group in the SLC cache, which holds nothing.
+    /// The next page of the SLC cache's group, as padding.
     pub fn pad_slc(&mut self, domain: Domain) -> Programming {
         self.pad_on(self.streams.last(), domain)
     }

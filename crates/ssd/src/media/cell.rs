@@ -18,7 +18,7 @@ pub struct Cell {
     pub reads: u32,
     /// Age in minutes at which its class changes.
     pub until_age: u32,
-    /// Reads until the next class, in units of which a class knows some: 7 bits, and a power of two.
+    /// Reads until the next class, in coarse units: 7 bits, and a power of two.
     until_reads: u16,
     /// Pages with smaller hashes are read without retries.
     pub limit: u16,

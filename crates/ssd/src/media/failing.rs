@@ -91,7 +91,7 @@ impl Failing {
         Draws::new(mix(self.seed, 3 << 32 | self.count))
     }
 
-    /// When the next defect comes, the last having come at a minute.
+    /// Draws the next defect after the minute of the last one.
     fn plan(&mut self, last: f64) {
         let next = self.between.map(|mean| last + mean * self.draws().exponential());
         self.next = next.unwrap_or(f64::INFINITY);
@@ -113,7 +113,7 @@ impl Failing {
         }
     }
 
-    /// The content of a block is gone.
+    /// Notes the loss of a block's content.
     #[inline]
     pub fn forget(&mut self, block: Block) {
         if !self.hits.is_empty() {

@@ -35,7 +35,7 @@ impl Retries {
     }
 }
 
-/// A kind of flash with its controller, of which is asked what its pages come to.
+/// A kind of flash with its controller, for forecasts of pages.
 #[derive(Debug, Clone)]
 pub struct Forecast {
     law: Law,

@@ -5,7 +5,7 @@ use super::spread::{chance_beyond, chance_lost};
 use crate::config::{Ecc, Reference, Retry};
 use engine::Time;
 
-/// Steps of the table that are none: references of flash that does not drift.
+/// Negligible part of a step: references of flash that does not drift.
 const NOTHING: f64 = 1e-12;
 
 /// Reading of a page, and the capability of its code.

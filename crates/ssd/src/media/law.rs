@@ -42,7 +42,7 @@ pub struct Law {
     drift_cycles: f64,
     /// Exponent of time, for a power law.
     power: Option<f64>,
-    /// Raw error rate of a new block, and what wear, time and reads add.
+    /// Raw error rate of a new block, and its growth by wear, time and reads.
     new: f64,
     wear: f64,
     wear_power: f64,

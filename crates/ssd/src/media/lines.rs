@@ -6,7 +6,7 @@ use super::normal::exceeded_with;
 use crate::config::SsdConfig;
 use crate::shape::Groups;
 
-/// More of them are as good as any number where only means matter.
+/// Maximum number of lines worth counting where only means matter.
 const FEW: usize = 64;
 
 /// The word lines of a block, by how far each deviates.
@@ -96,7 +96,7 @@ pub fn quantiles(count: u32) -> impl Iterator<Item = f64> {
     (0..count).map(move |rank| exceeded_with((f64::from(rank) + 0.5) / f64::from(count)))
 }
 
-/// Word lines that the pages of a stripe are apart, from die to die.
+/// Word-line offset between the pages of a stripe on successive dies.
 pub fn stagger_of(config: &SsdConfig, shape: &Groups) -> u32 {
     if config.parity.stagger { (shape.rounds() / shape.width).max(1) } else { 0 }
 }

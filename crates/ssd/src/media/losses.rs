@@ -15,7 +15,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// A page of the flash holds a copy of what could not be read.
+    /// Marks a flash page as a poisoned copy.
     pub fn poison(&mut self, ppn: u64) {
         self.poisoned.insert(ppn);
     }
@@ -72,12 +72,12 @@ impl Losses {
         !self.poisoned.is_empty() || !self.partial.is_empty()
     }
 
-    /// The power is gone: copies that did not come to the flash are not there.
+    /// After a power cut: copies that did not come to the flash are not there.
     pub fn lose_power(&mut self, is_programmed: impl Fn(u64) -> bool) {
         self.poisoned.retain(|ppn| is_programmed(*ppn));
     }
 
-    /// The pages of a block are erased, and what was lost there is gone.
+    /// Drops the losses of an erased block.
     pub fn erased(&mut self, pages: Range<u64>) {
         if self.poisoned.is_empty() || Mistake::PoisonStays.is_planted() {
             return;
@@ -87,7 +87,7 @@ impl Losses {
         self.poisoned.append(&mut behind.split_off(&pages.end));
     }
 
-    /// Copies in the flash of what could not be read.
+    /// Poisoned copies in the flash.
     pub fn poisoned(&self) -> u64 {
         self.poisoned.len() as u64
     }

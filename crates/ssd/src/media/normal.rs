@@ -138,7 +138,7 @@ fn stir(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A hash of two numbers whose bits all depend on all of theirs: stirred twice.
+/// A hash of two numbers, with full avalanche: stirred twice.
 #[inline]
 pub fn mix(a: u64, b: u64) -> u64 {
     mix_into(stirred(a), b)

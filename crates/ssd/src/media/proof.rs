@@ -50,7 +50,7 @@ impl Proof {
         }
     }
 
-    /// A block may be read so often before it is looked at again.
+    /// Permitted reads of a block before the next check.
     #[inline]
     pub fn hear_of_reads(&mut self, reads: u32) {
         if reads > self.reads {

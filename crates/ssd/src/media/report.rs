@@ -58,7 +58,7 @@ pub struct MediaReport {
     pub healed: u64,
     /// Copies in the flash of pages that could not be read when they were moved.
     pub poisoned: u64,
-    /// Dies that were lost, bad blocks of other sick dies, and defects, where anything fails.
+    /// Lost dies, bad blocks of other sick dies, and defects, if failures are modelled.
     pub failures: Option<[u64; 3]>,
     /// Pages read on patrol.
     pub patrol_reads: u64,

@@ -11,7 +11,7 @@ pub const CODEWORD_BITS: f64 = 8192.0;
 /// Codewords beyond correction that the class of consumer drives allows, of the bits read.
 pub const UBER: f64 = 1e-15;
 
-/// Widest spread that is looked for: pages that differ by more make no drive.
+/// Upper limit of the search: pages that differ by more make no drive.
 const WIDEST: f64 = 1.0;
 
 /// The chance that a page with lognormal errors about the mean `errors` exceeds `limit`, given their spread.
@@ -91,7 +91,7 @@ impl SpreadOrigin {
     }
 }
 
-/// The spread of the error rates between pages, and where it comes from.
+/// Spread of the error rates between pages, and its origin.
 pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
     /// Spread if none meets the rating.
     const OUT_OF_REACH: f64 = 0.1;

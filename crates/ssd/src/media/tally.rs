@@ -2,7 +2,7 @@
 
 use super::ladder::Outcome;
 
-/// Retries that the histogram tells apart; the last place has all above.
+/// Resolution of the histogram of retries; the last place has all above.
 const HISTOGRAM: usize = 42;
 
 /// Counts.

@@ -50,7 +50,7 @@ impl Jobs {
     // ---- queries
     // ---------------------------------------------------------------------------------
 
-    /// True if a unit that cleans does nothing else before it is through.
+    /// True if a cleaning unit runs nothing else until its victim is erased.
     #[inline]
     pub fn block(&self) -> bool {
         self.config.time == CleaningTime::Blocking
@@ -214,7 +214,7 @@ impl Jobs {
         units
     }
 
-    /// Whatever is under way is gone; the time accounting continues.
+    /// Drops all operations; the time accounting continues.
     pub fn lose_power(&mut self, now: Time) {
         for it in &mut self.each {
             let since = it.since.map_or(0, |since| now.saturating_sub(since));

@@ -30,7 +30,7 @@ struct Erasing {
     there: bool,
 }
 
-/// A group of a victim that was looked at.
+/// An examined group of a victim.
 #[derive(Debug, Clone)]
 pub struct Scan {
     pub die: u32,
@@ -86,7 +86,7 @@ impl Mover {
         }
     }
 
-    /// Everything that is under way is gone.
+    /// Drops all operations.
     pub fn lose_power(&mut self) {
         self.victims.fill(None);
         self.erasing = Slots::new();
@@ -107,7 +107,7 @@ impl Mover {
         self.asked.extend((0..self.victims.len() as u32).rev().map(Domain));
     }
 
-    /// None is any more.
+    /// Cancels all requests for cleaning.
     pub fn ask_for_nothing(&mut self) {
         self.asked.clear();
     }
@@ -152,7 +152,7 @@ impl Mover {
         self.victims[job.domain.at()] = Some(Victim { job, next: 0, reading: 0 });
     }
 
-    /// Looks at the next group of a victim: its valid pages are read if there is `room` in the
+    /// Examines the next group of a victim: its valid pages are read if there is `room` in the
     /// buffer, and its die has fewer than `most_batches` in progress.
     pub fn scan(
         &mut self,
@@ -301,7 +301,7 @@ impl Mover {
         (0..all).filter(waits).collect::<Vec<u32>>().into_iter()
     }
 
-    /// Something was programmed for which erasures may have waited.
+    /// Notes a program for which erasures may have waited.
     pub fn note_programmed(&mut self) {
         self.has_programmed = true;
     }

@@ -27,7 +27,7 @@ const STEPS: usize = PIECE as usize / STEP;
 /// The largest number that a wide table holds.
 pub(crate) const LARGEST: u64 = (1 << 40) - 1;
 
-/// A table of numbers, 0 where none was set.
+/// A table of numbers, 0 by default.
 ///
 /// Numbers of a wide table lie beyond an empty narrow one: the comparison that keeps a narrow table
 /// from being read past its end tells the two apart, so that it pays nothing for the other.
@@ -51,7 +51,7 @@ struct Wide {
 #[derive(Debug)]
 struct Piece {
     bytes: Box<[u8]>,
-    /// A bit for each step that something was written to: the others need not be looked at.
+    /// A bit for each allocated step: the others need not be looked at.
     written: u8,
 }
 
@@ -111,7 +111,7 @@ impl Numbers {
         self.wide.is_some()
     }
 
-    /// True if there are none.
+    /// True for an empty table.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -321,7 +321,7 @@ impl Clone for Numbers {
     }
 }
 
-/// Tables are equal that hold the same numbers, whatever these take.
+/// Compares numbers, not widths.
 impl PartialEq for Numbers {
     fn eq(&self, other: &Numbers) -> bool {
         if !self.is_wide() && !other.is_wide() {

@@ -80,8 +80,7 @@ impl PageTable {
         room
     }
 
-    /// Sets the numbers of a piece, whose number must be 0 so far; False if the bytes do not form
-    /// such a piece.
+    /// Sets the numbers of a piece that were 0 so far; False if the bytes do not form such a piece.
     pub fn set_piece(&mut self, piece: u64, bytes: &[u8]) -> bool {
         let places = self.places(piece);
         let count = (places.end - places.start) as usize;

@@ -11,7 +11,7 @@ use crate::ids::{Lpn, Unit};
 use crate::shape::Geometry;
 
 impl Ssd {
-    /// Asks for the event of the next checkpoint, if something was written since the last.
+    /// Schedules the next checkpoint, if there were writes since the last.
     pub(crate) fn await_checkpoint(&mut self) {
         let Some(power) = &mut self.power else { return };
         let checkpoints = &mut power.checkpoints;
@@ -35,7 +35,7 @@ impl Ssd {
         if geometry.groups.is_some() {
             forget_erased(&mut map, geometry, flash);
         }
-        // Cold data that is moved keeps an old number, and lies where it came from, too.
+        // Moved cold data keep an old number and lie in their former place as well.
         let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
         let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
         let checkpoint = Checkpoint::new((ftl, flash), map, &awaited, horizon);

@@ -9,8 +9,9 @@ use crate::ids::Block;
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Does to the flash what the cut does: groups are programmed, torn or as they were, side by side in their
-    /// blocks; erasures remain half done, and every block that was being filled ends where it is.
+    /// Applies the cut to the flash: groups are programmed, torn or as they were, side by side in
+    /// their blocks; erasures remain half done, and every block that was being filled ends where it
+    /// is.
     pub(super) fn tear_groups(
         &mut self,
         ftl: &Ftl,

@@ -12,8 +12,8 @@ use crate::ids::Lpn;
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Notes what must be there, before anything is torn. A recovery that is cut before it has its map
-    /// owes what the one before owed.
+    /// Records the expected data before pages are torn. A recovery that is cut before it has its
+    /// map owes what the one before owed.
     pub(super) fn note_truth(&mut self, ftl: &Ftl, programs: &[CutProgram]) {
         let has_map = !matches!(
             self.state,

@@ -28,7 +28,8 @@ impl Ssd {
         self.power.as_deref().is_some_and(flushes) && self.write_log(slot, Op::Flush)
     }
 
-    /// Records what waits to be; whether there is anything that the answer to a request has to wait for.
+    /// Writes the waiting records; whether there is anything that the answer to a request has to
+    /// wait for.
     fn write_log(&mut self, slot: Slot, op: Op) -> bool {
         let Some(power) = &mut self.power else { return false };
         let pages = power.trims.begin();

@@ -2,7 +2,7 @@
 //! which no product has, there are none.
 
 planted! {
-    /// A mistake in what a drive does about power cuts.
+    /// A planted mistake in recovery from power cuts.
     pub enum Bug {
         /// Copies are distinguished by block number alone.
         BlockNumberOnly,

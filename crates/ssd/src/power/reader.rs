@@ -39,7 +39,7 @@ impl Reader {
         let mut bytes = [spare, 512 + spare * 512 / page, page + spare, 0];
         let mut pages = 1;
         if let Some(groups) = &geometry.groups {
-            // The planes of a die read together, and each page says whose data it has.
+            // The planes of a die read together, and each page names its owner.
             pages = u64::from(groups.planes);
             let numbers = (page / u64::from(groups.unit_bytes)).max(1) * 8;
             let summary = summary_bytes(geometry.data_pages) / geometry.summary_reads();
@@ -75,7 +75,7 @@ impl Reader {
         self.left.len() as u32
     }
 
-    /// Adds steps to what a lane has to do.
+    /// Adds steps to a lane's work.
     pub(super) fn add(&mut self, lane: u32, step: Step, count: u64) {
         if count == 0 {
             return;
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// The power is gone.
+    /// Handles a power cut.
     pub(super) fn lose_power(&mut self, now: engine::Time) {
         self.lanes.lose_power(now);
         for lane in &mut self.left {

@@ -149,7 +149,7 @@ pub(crate) struct Power {
     /// The number of the first program after the last start that was recorded: it is in the flash, outside
     /// of the blocks for data.
     pub(super) first_program: u64,
-    /// When power came back.
+    /// Time of power-on.
     pub(super) on_at: Time,
     pub(super) report: PowerReport,
 }

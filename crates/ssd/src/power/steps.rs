@@ -17,7 +17,8 @@ use engine::{Completion, Random, Time};
 const STARTED: u32 = 0;
 
 impl Ssd {
-    /// The power goes: what was asked and not answered is lost, with all that the controller knew.
+    /// Handles a power cut: what was asked and not answered is lost, with all that the controller
+    /// knew.
     pub(crate) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         let erasing = self.erasing();
         let (programs, groups) = if self.is_buffered {
@@ -50,7 +51,7 @@ impl Ssd {
         self.front.hand_over(completions);
     }
 
-    /// The power comes back: the drive finds its map, and takes no request before it has it.
+    /// Starts recovery at power-on: the drive finds its map, and takes no request before it has it.
     pub(crate) fn begin_recovery(&mut self, now: Time) {
         let power = self.power.as_mut().expect("a drive that recovers");
         assert!(matches!(power.state, State::Off), "power comes back after it went");
@@ -315,7 +316,7 @@ impl Power {
             Reading::Whole => true,
             Reading::Unstable => self.random.below(2) == 0,
             Reading::InPart if Bug::OneLaneEnough.is_planted() => {
-                // Neither what was there before nor what was written.
+                // Neither the old nor the new content.
                 self.report.durable_lost += 1;
                 true
             }
@@ -354,7 +355,7 @@ impl Power {
         ftl.hold(true);
     }
 
-    /// The map that the flash tells, with the trims that are recorded.
+    /// The map rebuilt from the flash, with the logged trims.
     fn find_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
         let found = self.checkpoints.find_map(geometry, flash);
         let mut map = found.unwrap_or_else(|| rebuild(geometry, flash, &[]).into_map());

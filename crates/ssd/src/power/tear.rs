@@ -12,8 +12,8 @@ use engine::{Random, Xoshiro256};
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Does to the flash what the cut does: programs are torn, erasures remain half done, and every
-    /// block that was being filled ends where it is.
+    /// Applies the cut to the flash: programs are torn, erasures remain half done, and every block
+    /// that was being filled ends where it is.
     pub(super) fn tear(
         &mut self,
         ftl: &Ftl,
@@ -100,8 +100,8 @@ impl Power {
         self.pairs.2 == PairingGuard::Capacitors
     }
 
-    /// The page that shares the cells of a torn one may not read any more; if it does, or there is a copy, it
-    /// is written anew.
+    /// The page paired with a torn one may become unreadable; if it does, or there is a copy, it is
+    /// written anew.
     fn harm_lower(&mut self, ftl: &Ftl, flash: &mut Flash, block: Block, page: u32) {
         let (pairing, pages, guard) = self.pairs;
         let Some(lower) = lower_of(pairing, page, pages) else { return };

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Bytes of a record: first page, number of pages, number of the program.
 const RECORD_BYTES: u64 = 16;
 
-/// Trims, recorded and not yet.
+/// Logged and unlogged trims.
 #[derive(Debug, Clone)]
 pub(crate) struct TrimLog {
     policy: Trims,

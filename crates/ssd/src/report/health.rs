@@ -41,7 +41,7 @@ pub struct HealthReport {
     pub percentage_used: u8,
     /// Blocks that the pool with the least spare can still lose, in percent of those at the start.
     pub available_spare: u8,
-    /// The drive takes no more writes.
+    /// True at end of life.
     pub read_only: bool,
     /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
     pub data_units_written: u64,

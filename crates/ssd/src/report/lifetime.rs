@@ -84,7 +84,8 @@ pub struct LifetimeReport {
 }
 
 impl LifetimeReport {
-    /// The section `wear.lifetime`, of which the lab shows what may be stated. The member decides that ends first.
+    /// The section `wear.lifetime`, from which the lab shows the reliable figures. The member
+    /// decides that ends first.
     pub(super) fn section(&self) -> Report {
         let milestone = |it: Option<Milestone>| it.map(|it| it.section());
         let [evenness_in_turns, unsure_in_turns] = self.in_turns;

@@ -29,7 +29,7 @@ use engine::{SECTOR_BYTES, Time};
 use serde_json::{Value, json};
 use wear_rows::wear_map;
 
-/// Everything that a drive has to say: fields as there are sections of results.
+/// Complete report of a drive: fields as there are sections of results.
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
@@ -51,7 +51,7 @@ pub struct SsdReport {
     pub cleaning: CleaningReport,
     /// Spare space, and its effective part.
     pub spare: SpareReport,
-    /// Bytes programmed, by what for.
+    /// Bytes programmed by cause.
     pub media: MediaBytes,
     /// SLC cache, if any.
     pub slc_cache: Option<SlcReport>,
@@ -241,7 +241,7 @@ pub struct WearReport {
     pub retired_blocks: u32,
     /// Blocks that the pool with the least spare space can still lose.
     pub spare_blocks: u32,
-    /// The spare space of a pool is gone: the drive takes no more writes.
+    /// True at the end of a pool's spare space: the drive takes no more writes.
     pub ended: bool,
     /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
     pub remaining_of_mean: [u64; REMAINING_STEPS],

@@ -1,4 +1,4 @@
-//! Constraints between the keys of how data age, of what fails, and of heat.
+//! Constraints between the keys of ageing, failures and heat.
 
 use crate::config::{EccKind, Media, Reference, SsdConfig};
 use crate::media::{Ladder, Law, Outcome, Rebuilt, hard_rate};

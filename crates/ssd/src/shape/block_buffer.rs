@@ -16,7 +16,7 @@ const LARGEST: u64 = 1 << 28;
 const MOST_BLOCKS: u64 = 1 << 16;
 
 impl Geometry {
-    /// Logical pages that gather in a block of the block buffer, if no key says it.
+    /// Default number of logical pages per block of the block buffer.
     fn gathered_by_default(&self, config: &SsdConfig) -> u64 {
         if self.granule.flash_pages > 1 {
             return 1;

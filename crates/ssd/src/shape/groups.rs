@@ -186,7 +186,7 @@ impl Groups {
         Groups { dies, channels, ..self }
     }
 
-    /// Groups of one page, in lines of one block, on dies of which there are none: the units of the drive have the
+    /// Groups of one page, in lines of one block, without dies: the units of the drive have the
     /// pages.
     pub fn of_pages(unit_bytes: u32, data_pages: u32, pages_per_block: u32) -> Groups {
         Groups {

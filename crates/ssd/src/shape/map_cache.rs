@@ -30,7 +30,7 @@ pub struct MapShape {
 }
 
 impl MapShape {
-    /// True if memory holds all of the map.
+    /// True if memory holds the whole map.
     pub fn is_whole(&self) -> bool {
         self.held >= self.pages
     }

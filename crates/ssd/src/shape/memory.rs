@@ -23,7 +23,7 @@ impl Geometry {
     #[inline]
     pub fn page_at(&self, sector: u64) -> Lpn {
         let sectors = self.sectors_per_page;
-        // A division takes as long as all else that is done to cut a request.
+        // A division would double the time of cutting a request.
         if sectors.is_power_of_two() {
             return Lpn(sector >> sectors.trailing_zeros());
         }

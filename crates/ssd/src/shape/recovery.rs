@@ -32,8 +32,8 @@ impl Geometry {
         self.kept_for_cuts + self.kept_for_padding
     }
 
-    /// Erased blocks of a domain without which a drive cannot go on after a cut: with a write
-    /// buffer rewritten pages fill a part of one, and cleaning starts with another.
+    /// Erased blocks of a domain needed to continue after a cut: with a write buffer rewritten
+    /// pages fill a part of one, and cleaning starts with another.
     pub(crate) fn least_free_after_cut(&self) -> u32 {
         if self.groups.is_some() { 2 } else { 1 }
     }

@@ -28,7 +28,7 @@ impl Geometry {
             return Ok(0);
         }
         let wanted = self.slc_blocks_for(config, size);
-        // Half of the drive, and what cleaning needs.
+        // Half of the drive, and the reserve of cleaning.
         let most = u64::from(self.blocks_per_domain / 2);
         if wanted <= most {
             return Ok(wanted as u32);

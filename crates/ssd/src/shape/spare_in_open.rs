@@ -16,6 +16,6 @@ pub struct SpareInOpen {
     pub spare: f64,
     /// Their share of the spare space.
     pub share: f64,
-    /// Handles that take no more than [`MOST_TAKEN`]; at least 1.
+    /// Maximum handles within [`MOST_TAKEN`]; at least 1.
     pub fitting: u32,
 }

@@ -13,7 +13,7 @@ use engine::{Op, Request, Status, Time};
 #[derive(Debug, Clone, Copy, Default)]
 struct Worst {
     longer: Longer,
-    /// The flash page that was looked at last: logical pages may share it.
+    /// The last examined flash page: logical pages may share it.
     last: Option<(FlashPage, Outcome)>,
     /// True if counted as a poisoned copy.
     counted: bool,

@@ -39,7 +39,7 @@ impl Ssd {
             return Status::Ok;
         }
         let (mut last, mut status) = (None, Status::Ok);
-        // The last flash page was counted as a copy of what could not be read.
+        // True if the last flash page counted as a poisoned copy.
         let mut counted = false;
         for lpn in front::touched(self.geometry(), request).map(Lpn) {
             let Some(ppn) = self.ftl.lookup(lpn) else { continue };

@@ -150,7 +150,7 @@ impl Ssd {
         }
     }
 
-    /// The host asks for all to leave.
+    /// Serves a host flush of the block buffer.
     pub(crate) fn flush_all_blocks(&mut self, slot: Slot) {
         self.flush_blocks(slot, 0..u64::MAX);
         self.look_after_blocks();

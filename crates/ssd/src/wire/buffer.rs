@@ -171,7 +171,8 @@ impl Ssd {
         self.answers.push(Answer::Done { slot, status, held });
     }
 
-    // ---- what follows ---------------------------------------------------------------------------
+    // ---- consequences
+    // ------------------------------------------------------------------------------
 
     pub(crate) fn sight(&self) -> Sight {
         Sight {
@@ -284,7 +285,7 @@ impl Ssd {
         self.clean_all();
     }
 
-    /// A victim of each domain is to be cleaned, whatever room there is.
+    /// Requests a victim in each domain, whatever the room.
     fn ask_all(&mut self) {
         for domain in 0..self.ftl.geometry().domains {
             self.cache.pace().ask(domain, true);
@@ -337,7 +338,8 @@ impl Ssd {
         }
     }
 
-    // ---- what must be durable -------------------------------------------------------------------
+    // ---- durability
+    // --------------------------------------------------------------------------------
 
     /// Starts a flush of the buffer.
     pub(crate) fn flush(&mut self, slot: Slot) {
@@ -363,7 +365,7 @@ impl Ssd {
         }
     }
 
-    /// Programs for the host are held for a burst that does nothing any more. A write that waits is looked at; where
+    /// Ends a burst that holds host programs without effect. A write that waits is looked at; where
     /// a flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
     pub(crate) fn end_idle_burst(&mut self) -> bool {
         let has_ended = self.cache.has_ended();
@@ -463,7 +465,7 @@ impl Ssd {
         true
     }
 
-    /// Asks the policy for a victim; whether there is one, and room to move what it holds.
+    /// Chooses a victim by the policy; whether there is one, and room to move what it holds.
     fn choose_victim(&mut self, domain: Domain) -> bool {
         let data_pages = self.ftl.geometry().data_pages;
         let needed = u64::from(data_pages) + self.cache.padding_due(domain);
@@ -594,14 +596,14 @@ impl Ssd {
         let pages = i64::from(self.ftl.geometry().data_pages);
         self.cache.pace().add(domain.0, gained.cast_signed() - pages);
         if let Some(job) = levelling {
-            // Whatever room there is: it takes none, and gains none.
+            // Whatever the room: it takes none, and gains none.
             self.mover.begin(job);
             self.cache.pace().ask(domain.0, true);
         }
         if folds && let Some(slc) = self.cache.slc() {
             slc.folded();
         }
-        // Writes that wait come first where a group has nothing to be read.
+        // Waiting writes precede a group without reads.
         let mut goes_on = true;
         while goes_on && !self.cache.is_asked() {
             goes_on = self.clean(domain);
@@ -619,7 +621,8 @@ impl Ssd {
         let domain = Domain(0);
         let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
         let cleans = self.mover.has_victim(domain);
-        // While the host rests, a victim that is half clean comes first: nothing else would go on with it.
+        // While the host rests, a half-cleaned victim comes first: nothing else would go on with
+        // it.
         let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
         let next =
             if cleans { rests() && self.ftl.slc_blocks() > 0 } else { self.ftl.can_fold(domain) };
@@ -678,7 +681,8 @@ impl Ssd {
         self.ask_machines();
     }
 
-    // ---- what dies have done --------------------------------------------------------------------
+    // ---- ends of die operations
+    // -------------------------------------------------------------------
 
     /// Handles a read whose data are in the die's registers.
     #[inline]
@@ -687,7 +691,8 @@ impl Ssd {
         self.hear_dies();
     }
 
-    /// Something has crossed a bus; whether more may have come of that than what a read of the host does.
+    /// Handles the end of a transfer; whether more may have come of that than what a read of the
+    /// host does.
     #[inline]
     pub fn bus_crossed(&mut self, bus: u32) -> bool {
         let sight = self.sight();
@@ -711,14 +716,14 @@ impl Ssd {
         }
     }
 
-    /// Something else happens at a die.
+    /// Handles another event of a die.
     pub(crate) fn die_event(&mut self, event: DieEvent) {
         let ended = self.dies.event(event, self.sight(), &mut self.clock);
         self.hear_dies();
         self.die_ended(ended);
     }
 
-    /// Something has ended at a die, which runs when all machines have been asked.
+    /// Handles the end of a die's operation; the die continues after all machines.
     fn die_ended(&mut self, ended: Option<Ended>) {
         let free = match ended {
             None => return,
@@ -804,7 +809,7 @@ impl Ssd {
             self.dies.count_served(die, done.pages);
             self.cache.ask();
         }
-        // An erasure may wait for what supersedes the victim's pages as well as for their copies.
+        // An erasure may wait for the successors of the victim's pages as well as for their copies.
         self.mover.note_programmed();
     }
 

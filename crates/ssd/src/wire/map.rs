@@ -1,4 +1,4 @@
-//! Requests on a drive whose memory does not hold all of the map: what they look up is read before anything else.
+//! Requests on a drive with a partly cached map: what they look up is read before anything else.
 
 use crate::Ssd;
 use crate::cache::MapReads;

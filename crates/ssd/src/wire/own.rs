@@ -72,7 +72,7 @@ impl Ssd {
         .collect()
     }
 
-    /// Everything that is under way or waits is gone.
+    /// Drops all operations and waiting pages.
     pub(crate) fn machines_lose_power(&mut self, now: Time) {
         self.queues.lose_power();
         self.units.lose_power(now);

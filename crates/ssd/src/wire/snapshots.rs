@@ -68,7 +68,7 @@ impl Ssd {
         reads.then_some(keys.back)
     }
 
-    /// Does at once what [`begin_kept`](Ssd::begin_kept) does in time.
+    /// Untimed form of [`begin_kept`](Ssd::begin_kept).
     pub fn serve_kept_untimed(&mut self, request: &Request) -> Status {
         self.snapshot_before(request);
         let back = self.snapshot_read_by(request);

@@ -129,7 +129,7 @@ impl Trial {
         assert_eq!(found - before[1], there);
     }
 
-    /// The request is answered, and perhaps some of what follows is done.
+    /// Serves the request, and perhaps some later events.
     fn pass(&mut self, request: Request, random: &mut Xoshiro256) {
         if !self.is_timed {
             assert!(self.ssd.serve_untimed(&request).is_ok());

@@ -116,8 +116,8 @@ impl Ssd {
         }
     }
 
-    /// Gives bound units what was queued at this instant: the pages of a request begin together, not
-    /// the first of them alone.
+    /// Gives bound units the pages queued at this instant: the pages of a request begin together,
+    /// not the first of them alone.
     #[inline]
     pub(crate) fn serve_offered(&mut self) {
         while let Some(set) = self.queues.next_offered() {
@@ -180,12 +180,13 @@ impl Ssd {
         }
         let pool = self.ftl.geometry().pool_of(lpn);
         let other = self.choose_unit(pool, self.queues.set_of(unit));
-        // From one that can do nothing about it the write would only come back.
+        // A unit in the same situation would only return the write.
         let (hopeless, ..) = self.ftl.standing(pool, other);
         (other != unit && !hopeless).then_some(other)
     }
 
-    // ---- what a unit does next -------------------------------------------------------------------
+    // ---- next operation of a unit
+    // ----------------------------------------------------------------
 
     /// Asks a unit for its next operation, if it can start one, then the units it passed pages to.
     #[inline]
@@ -270,7 +271,7 @@ impl Ssd {
         self.serve_classes(unit, only);
     }
 
-    /// The classes of work that a unit with a victim is asked for.
+    /// Classes of work for a unit with a victim.
     #[inline]
     fn serve_classes(&mut self, unit: Unit, only: Option<Phase>) {
         let cleans_first = self.jobs.block();
@@ -404,7 +405,7 @@ impl Ssd {
         self.better_unit(unit, lpn).map_or(Started::Not, Started::At)
     }
 
-    /// Starts to write a page anew, wherever its pool has room on the unit.
+    /// Starts rewriting a page, wherever its pool has room on the unit.
     fn start_restore(&mut self, unit: Unit, id: PageId, lpn: Lpn) -> Started {
         let pool = self.ftl.geometry().pool_of(lpn);
         let Some(domain) = self.ftl.roomiest_on(pool, unit) else { return Started::Not };
@@ -413,7 +414,7 @@ impl Ssd {
         Started::Here
     }
 
-    /// Moves a waiting page to another unit, which is asked next, and then this one again.
+    /// Passes a waiting page to another unit, which is asked next, then this one again.
     fn hand_over(&mut self, id: PageId, from: Unit, to: Unit) {
         let now = self.clock.now;
         let cleaning = [from, to].map(|unit| self.jobs.cleaning_ns(unit, now));

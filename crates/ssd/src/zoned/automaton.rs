@@ -35,7 +35,7 @@ pub struct Tally {
     pub opened_implicitly: u64,
     pub opened_explicitly: u64,
     pub closed_by_controller: u64,
-    /// Sectors that replaced others in a window, and commits that the host asked for or caused.
+    /// Sectors replaced in a window, and commits requested or caused by the host.
     pub absorbed: u64,
     pub commits: u64,
 }
@@ -423,7 +423,7 @@ impl Zones {
         Ok(Changed { zone, before, pointer, written, committed: end })
     }
 
-    // ---- what the controller does ----------------------------------------------------------------
+    // ---- controller -----------------------------------------------------------------------------
 
     /// A program of a zone has failed: its present data stay readable.
     pub fn fail_program(&mut self, zone: u32) {
@@ -449,8 +449,8 @@ impl Zones {
         }
     }
 
-    /// The power has gone: up to where a zone has kept what was written. One whose flash was torn takes no more
-    /// writes.
+    /// After a power cut: up to where a zone has kept what was written. One whose flash was torn
+    /// takes no more writes.
     pub fn lose_power(&mut self, zone: u32, pointer: u64, torn: bool) {
         let it = &mut self.each[zone as usize];
         if !it.state.is_active() {
@@ -477,7 +477,7 @@ impl Zones {
 
     // ---- checked ---------------------------------------------------------------------------------
 
-    /// Checks that counts are what the zones say, and that no limit is exceeded.
+    /// Checks that counts match the zones, and that limits hold.
     ///
     /// # Errors
     /// The first that does not hold.

@@ -26,7 +26,7 @@ choices! {
     pub enum Adapt {
         /// None: the host knows them.
         None = "none",
-        /// A log of the host that cleans zones, for programs that know none.
+        /// A host log that cleans zones, for zone-unaware programs.
         Log = "log",
     }
 }

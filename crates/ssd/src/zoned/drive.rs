@@ -215,7 +215,7 @@ impl ZonedDrive {
         }
     }
 
-    /// Counts finishes and resets, and forgets what a reset makes worthless.
+    /// Counts finishes and resets, and drops obsolete state.
     fn note_changes(&mut self, op: Op, changed: &[Changed]) {
         for it in changed {
             let capacity = self.zones.look(it.zone).capacity;
@@ -318,7 +318,7 @@ impl ZonedDrive {
         }
     }
 
-    /// Something is in the buffer.
+    /// Handles data admitted to the buffer.
     fn admitted(&mut self, it: Waiting) {
         let slot = it.slot;
         let request = self.active[slot].request;
@@ -341,7 +341,7 @@ impl ZonedDrive {
         self.answer(slot);
     }
 
-    /// A command has to wait until nothing is under way in a zone.
+    /// Makes a command wait for an idle zone.
     fn await_quiet(&mut self, zone: u32, slot: Slot) {
         if self.media.is_quiet(zone) {
             return self.zone_is_ready(slot);

@@ -1,7 +1,8 @@
-//! A log of the host on a drive of zones, for programs that know none: what they write is appended to open zones, and
-//! zones in which little is still valid are cleaned, as dm-zoned and file systems on zones do. It maps 4 KiB at a
-//! time. Cleaning takes the zone with the fewest valid pages, reads these, writes them to a zone of their own, and
-//! resets it; one zone at a time, while fewer zones than wanted are free.
+//! A host log on a zoned drive, for zone-unaware programs: what they write is appended to open
+//! zones, and zones in which little is still valid are cleaned, as dm-zoned and file systems on
+//! zones do. It maps 4 KiB at a time. Cleaning takes the zone with the fewest valid pages, reads
+//! these, writes them to a zone of their own, and resets it; one zone at a time, while fewer zones
+//! than wanted are free.
 
 use super::config::LogOptions;
 use super::drive::ZonedDrive;
@@ -14,14 +15,14 @@ use std::collections::{BTreeMap, VecDeque};
 /// Sectors of a page of the log.
 const PAGE: u64 = 4096 / SECTOR_BYTES;
 
-/// For whom the drive does something.
+/// Owner of a drive request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// A part of a request.
     Host(u64),
     /// Reads of a victim, from this page of the drive on.
     Reads { from: u64, pages: u64 },
-    /// Writes of what was read.
+    /// Writes of copied pages.
     Copy,
     /// The reset of a victim.
     Reset(u32),

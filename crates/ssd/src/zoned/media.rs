@@ -61,7 +61,7 @@ struct Stream {
     durable: u64,
 }
 
-/// Something has happened to the flash.
+/// An event of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// A completed read with its times.
@@ -224,7 +224,7 @@ impl Media {
     // ---- commands
     // --------------------------------------------------------------------------------
 
-    /// Something happens at a die.
+    /// Handles an event of a die.
     pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) {
         match self.dies.event(event, sight, clock) {
             None | Some(Ended::Row { .. }) => {}
@@ -312,7 +312,7 @@ impl Media {
         stream.under_way = stream.erasing;
     }
 
-    /// A zone takes no more: what it has in the buffer cannot be programmed.
+    /// Closes a zone for writes: what it has in the buffer cannot be programmed.
     pub fn give_up(&mut self, zone: u32) {
         let size = self.layout.group_sectors;
         let stream = &mut self.streams[zone as usize];
@@ -511,8 +511,8 @@ impl Media {
         }
     }
 
-    /// The power goes. Of each zone: the end of its surviving data, and true if a program was torn.
-    /// With `protected`, the buffer is programmed during the cut.
+    /// Handles a power cut. Of each zone: the end of its surviving data, and true if a program was
+    /// torn. With `protected`, the buffer is programmed during the cut.
     pub fn lose_power(&mut self, protected: bool, now: Time) -> Vec<(u64, bool)> {
         let size = self.layout.group_sectors;
         self.dies.lose_power(now);
@@ -551,7 +551,7 @@ impl Media {
 
     // ---- checked ---------------------------------------------------------------------------------
 
-    /// Checks that the buffer holds what zones have taken up and not programmed.
+    /// Checks that the buffer holds the zones' unprogrammed data.
     ///
     /// # Errors
     /// What does not hold.

@@ -151,7 +151,7 @@ impl Parser {
         Ok(parser)
     }
 
-    /// Takes a line apart; an event that does not count is only known by its letter.
+    /// Splits a line; an event that does not count is only known by its letter.
     fn split<'a>(&self, line: &'a [u8]) -> Result<Split<'a>, LineError> {
         let mut values = Values::default();
         let mut rest = line;

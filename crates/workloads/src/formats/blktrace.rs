@@ -92,7 +92,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// The next event of whatever kind.
+    /// The next event of any kind.
     fn next(&mut self) -> Result<Option<Event>, Unreadable> {
         let Some(record) = self.bytes.take::<EVENT_BYTES>()? else { return Ok(None) };
         let magic = u32_at(&record, 0, self.big);
@@ -145,7 +145,7 @@ impl Stream {
         self.bytes.took(taken);
     }
 
-    /// The next event that counts and asks something.
+    /// The next event with a request.
     fn next_request(
         &mut self,
         chosen: u8,

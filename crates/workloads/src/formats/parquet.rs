@@ -64,8 +64,8 @@ struct Column {
     bytes: bool,
 }
 
-/// Rows decoded and not yet given out, column by column: the numbers are places in
-/// [`COLUMNS`], and a column that is not there has none. Operations have codes.
+/// Decoded rows, not yet returned, by column: the numbers are places in [`COLUMNS`], and a column
+/// that is not there has none. Operations have codes.
 #[derive(Default)]
 struct Rows {
     numbers: [Vec<u64>; COLUMNS.len()],
@@ -182,7 +182,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broke
     }
 }
 
-/// Reads `rows` values of a column, all of which must be there.
+/// Reads `rows` values of a complete column.
 fn values<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

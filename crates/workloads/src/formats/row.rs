@@ -13,9 +13,9 @@ use options::Invalid;
 
 /// Reader of a format.
 pub(crate) enum Reader {
-    /// Line by line, each by itself.
+    /// Line by line, without state.
     Line(fn(&[u8]) -> Result<Line, LineError>),
-    /// Line by line, with something remembered or stated.
+    /// Line by line, with state or declarations.
     Lines(ParserOf),
     /// Line by line, by the pattern of a line.
     Known(&'static Known),
@@ -117,7 +117,7 @@ impl Format {
         self.may_state.contains(&"event")
     }
 
-    /// True if the beginning of a file tells the format; otherwise it must be named.
+    /// True if a file's beginning identifies the format; otherwise it must be named.
     pub fn is_recognised(&self) -> bool {
         self.detect.is_some() || matches!(self.reader, Reader::Known(_))
     }

@@ -20,7 +20,7 @@ pub(super) const TOO_FAR: &str = "unaddressable_requests";
 /// Loss of formats with coarse times.
 pub(super) const TIMES_ROUNDED: &str = "rounded_times";
 
-/// Counts what a writer leaves out.
+/// Counts losses of a writer.
 #[derive(Default)]
 pub(super) struct Lost(pub(super) Losses);
 

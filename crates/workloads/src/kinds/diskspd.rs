@@ -195,7 +195,7 @@ impl Run {
         self.ends = self.command.seconds.phases().map(|(_, seconds)| end(seconds)).collect();
     }
 
-    /// When it asks next and by which thread, if nothing is answered before.
+    /// Next arrival with its thread, if nothing completes before.
     fn ready(&self, now: Time) -> Option<(Time, usize)> {
         let ready = self.workers.iter().enumerate().filter_map(|(index, worker)| {
             Some((worker.ready(&self.command, self.started, now)?, index))

@@ -74,9 +74,9 @@ options::options! {
         prompt: u32 = 4,
         /// Share of prompts that were seen before.
         hit_share: f64 as Ratio = 0.92,
-        /// Exponent of Zipf's law by which prompts that are kept are asked again.
+        /// Exponent of Zipf's law for repeated prompts.
         skew: f64 = 0.9,
-        /// Time in which what an object holds is computed, before it is written.
+        /// Time to compute an object before it is written.
         compute: Duration = Duration::from_ns(0),
         /// Eviction order of a full store.
         eviction: Eviction = Eviction::Lru,

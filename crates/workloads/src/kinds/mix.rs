@@ -296,7 +296,7 @@ impl Workload for Mixture {
         let queue = completion.request.queue - part.first_queue;
         let request = Request { id, op, lba, queue, ..completion.request };
         part.workload.completed(&Completion { request, ..*completion });
-        // The answer may bring forward what the stream asks next.
+        // The completion may bring forward the stream's next request.
         if part.held.is_some_and(|held| held.at > completion.at) && part.workload.take_back() {
             part.held = None;
         }

@@ -194,7 +194,7 @@ struct Counts {
 struct Program {
     threads: Vec<Thread>,
     pages: Pages,
-    /// `None` where every page is equally likely.
+    /// `None` for a uniform distribution.
     skew: Option<Skew>,
     read_share: f64,
     random_share: f64,

@@ -19,7 +19,7 @@ pub(crate) struct Batch {
     pub(crate) responses: Vec<Time>,
     /// Notes on omissions and changes.
     pub(crate) notes: Notes,
-    /// The lines that the requests came from, and more behind `filled`.
+    /// Lines of the requests, and more after `filled`.
     pub(crate) text: Vec<u8>,
     /// Bytes of `text` that were read.
     pub(crate) filled: usize,
@@ -43,13 +43,13 @@ impl Batch {
         self.end = None;
     }
 
-    /// Forgets the requests, behind which none follow.
+    /// Drops the last requests.
     pub(crate) fn give_up(&mut self) {
         self.clear();
         self.end = Some(Ok(()));
     }
 
-    /// Adds a request that came from there.
+    /// Adds a request from a position.
     #[inline]
     pub(crate) fn push(&mut self, record: Record, mark: u64) {
         self.records.push(record);
@@ -90,7 +90,7 @@ struct Note {
 }
 
 impl Notes {
-    /// Counts something about the request that will have this place.
+    /// Counts an event about the request at this position.
     pub(crate) fn add_before(&mut self, before: usize, what: &'static str) {
         // A file may have any number of lines between two requests, but of few kinds.
         let mut same_place = self.0.iter_mut().rev().take_while(|note| note.before == before);
@@ -100,7 +100,7 @@ impl Notes {
         }
     }
 
-    /// Adds up what happened until `given` requests had been given out.
+    /// Adds the counts of the first `given` requests.
     pub(crate) fn count_into(&self, counted: &mut Counted, given: usize) {
         for note in self.0.iter().take_while(|note| note.before < given) {
             counted.add_many(note.what, note.count);
@@ -130,7 +130,7 @@ impl Counted {
         &self.0
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub(crate) fn merge(&mut self, other: &Counted) {
         for &(what, count) in &other.0 {
             self.add_many(what, count);

@@ -115,7 +115,7 @@ pub(crate) fn requested(
         let sectors = if letters.starts_with(b"ZRA") { 0 } else { sectors.max(1) };
         return EventRequest::One(Record { op, sector, sectors, ..Record::flush(at, device) });
     }
-    // An F before the operation is a flush first, one behind it forced unit access.
+    // An F before the operation is a preceding flush, one behind it forced unit access.
     let at_op = letters.iter().position(|letter| b"RWD".contains(letter));
     let (before, behind) = letters.split_at(at_op.unwrap_or(letters.len()));
     let asked = EventFlags {

@@ -46,7 +46,7 @@ pub(crate) enum Fault {
 }
 
 impl Field {
-    /// A field called `what`.
+    /// A field named `what`.
     pub(crate) const fn new(what: &'static str, expected: &'static str) -> Self {
         Field { what, expected }
     }
@@ -147,7 +147,7 @@ pub(crate) fn decimal(field: &[u8], unit_ns: u64) -> Result<Time, Fault> {
         return Err(Fault::Bad);
     }
     let units = match whole {
-        // ".5" and "-.5" are what some printers write for a half.
+        // Some printers write ".5" and "-.5" for a half.
         [] | [b'-'] if !fraction.is_empty() => 0,
         _ => match integer(whole, 10) {
             Err(Fault::Negative) => 0,

@@ -9,7 +9,7 @@ use crate::record::shown;
 /// Lines with data that a format may read to recognise itself.
 const LINES: usize = 16;
 
-/// Bytes that are looked at, at most; also the longest line that is read.
+/// Maximum number of examined bytes; also the longest line that is read.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// The beginning of a trace.
@@ -38,7 +38,7 @@ impl<'a> Head<'a> {
         Head { bytes, whole, lines: lines.unwrap_or_default(), stated }
     }
 
-    /// True if something is declared that this format alone has.
+    /// True with a declared property of this format alone.
     pub(crate) fn states(&self, format: &str) -> bool {
         self.stated == Some(format)
     }

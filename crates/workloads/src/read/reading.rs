@@ -1,4 +1,4 @@
-//! The request of a line whose fields are apart: of a table's columns, or of a pattern's groups.
+//! The request of a split line: of a table's columns, or of a pattern's groups.
 //!
 //! A completion time becomes an arrival by subtracting the latency and the queueing time.
 
@@ -52,7 +52,8 @@ pub(crate) struct Reading {
     pub(crate) fua: Option<usize>,
     /// The column of the event, and the letter of the one that counts.
     pub(crate) event: Option<(usize, u8)>,
-    /// Lines of a capture say what was seen: a time or a disk may be missing, and requests may have no data.
+    /// True for captures of observed events: a time or a disk may be missing, and requests may have
+    /// no data.
     pub(super) is_capture: bool,
     /// Observations from earlier lines.
     pub(crate) seen: Seen,
@@ -251,7 +252,7 @@ impl Reading {
             return Ok(Line::Record(Record { op, sector, ..Record::flush(at, device) }));
         }
         let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
-        // Reads of a table mostly have none.
+        // Reads in a table mostly lack one.
         let handle = match self.handle.map_or(Ok(&b""[..]), &field)? {
             b"" | b"-" => Handle::NONE,
             text => Handle::new(HANDLE.u64(text)?),

@@ -29,7 +29,7 @@ impl Sample<'_> {
         let name = self.names.get(index).map_or("", String::as_str);
         match role {
             Role::Op => self.values(index).all(|value| words::operation(value).is_some()),
-            // A size in bytes goes before the same in sectors.
+            // A size in bytes takes precedence over one in sectors.
             Role::Size => unit_in(role, name).is_empty(),
             _ => true,
         }

@@ -68,7 +68,7 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// The keys that say how a trace is read, and whether each is stated.
+    /// Keys about reading a trace, with true for stated ones.
     pub(crate) fn stated(&self) -> [(&'static str, bool); 6] {
         [
             ("time_unit", self.time_unit.ns().is_some()),

@@ -6,7 +6,7 @@ use engine::Op;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Op(Op),
-    /// Letters of the block layer, which may say a flush and a write at once.
+    /// Letters of the block layer, which may mean a flush and a write.
     Letters,
 }
 
@@ -17,7 +17,7 @@ const WORDS: &[(Op, &[&str])] = &[
     (Op::Flush, &["f", "flush", "sync", "fsync", "diskflush"]),
 ];
 
-/// The operation that a word or letters say.
+/// Operation meant by a word or letters.
 pub(crate) fn operation(text: &[u8]) -> Option<Said> {
     let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
     let by_word = WORDS.iter().find(|(_, words)| words.iter().any(is));

@@ -1,4 +1,4 @@
-//! Doubts about a format that was told from the beginning of a file: its numbers may be of another unit.
+//! Doubts about a detected format: its numbers may be of another unit.
 
 use crate::record::Record;
 use engine::{Op, SECTOR_BYTES};

@@ -131,7 +131,7 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     told
 }
 
-/// An input that comes in pieces of odd sizes.
+/// An input in pieces of odd sizes.
 struct Pieces {
     bytes: Arc<[u8]>,
     at: usize,
@@ -157,7 +157,7 @@ fn text_formats() -> Vec<&'static Format> {
     FORMATS.iter().filter(|format| !matches!(format.reader, Reader::Bytes(_))).collect()
 }
 
-/// Asserts that all ways to read a text tell what the oracle tells.
+/// Asserts that all readers agree with the oracle.
 fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
     if text.is_empty() {
         return;

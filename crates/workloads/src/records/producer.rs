@@ -24,7 +24,7 @@ pub(super) enum Body {
     Bytes(Box<dyn Source>),
 }
 
-/// Draws what a file without directions does not say.
+/// Draws the directions missing in a file.
 pub(super) struct Directions {
     pub(super) read_share: f64,
     pub(super) random: Xoshiro256,

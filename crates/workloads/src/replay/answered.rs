@@ -9,7 +9,7 @@ pub(super) struct Answered {
     pub(super) waits: bool,
     /// Recorded arrival of the last request.
     asked: Time,
-    /// When the last answer came.
+    /// Time of the last completion.
     last: Time,
 }
 

@@ -145,12 +145,12 @@ impl Trace {
             || self.loop_places == LoopPlaces::Moved
     }
 
-    /// True if it is good to know them, where the trace can be read again.
+    /// True if knowing them is useful, and the trace can be reread.
     pub(super) fn wants_survey(&self) -> bool {
         self.beyond == Beyond::Span
     }
 
-    /// Refuses what no trace can be replayed with.
+    /// Refuses keys that fit no trace.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         if self.path.is_empty() {
             let problem = "a trace needs the path of a file";

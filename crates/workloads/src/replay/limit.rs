@@ -4,7 +4,7 @@ use options::{Duration, Values};
 use std::fmt;
 use std::str::FromStr;
 
-/// A time up to which something goes, or the word `none`.
+/// A time limit, or the word `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(Option<Duration>);
 

@@ -83,7 +83,7 @@ impl FixedPlace {
     }
 }
 
-/// Compaction of what a trace touches: pages take their places in the order of their first touch.
+/// Compaction of a trace's pages: pages take their places in the order of their first touch.
 #[derive(Debug)]
 pub(crate) struct Dense {
     capacity: u64,

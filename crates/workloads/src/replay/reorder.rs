@@ -124,8 +124,8 @@ impl<T> Reorder<T> {
         Ok(())
     }
 
-    /// Gives the earliest item back if none that may still come precedes it; `ended` says that
-    /// none comes any more.
+    /// Returns the earliest item if no later one can precede it; `ended` says that none comes any
+    /// more.
     #[inline]
     pub(crate) fn pop(&mut self, ended: bool) -> Option<(Time, T)> {
         let is_settled = self.due.is_some_and(|due| self.newest >= due);

@@ -38,7 +38,7 @@ impl Retiming {
         self.shortened
     }
 
-    /// When what the trace has at `at` is replayed; `None` if the duration is over by then.
+    /// Replay time of the trace's `at`; `None` if the duration is over by then.
     pub(crate) fn place(&mut self, at: Time) -> Option<Time> {
         let (before, elapsed) = self.newest.unwrap_or((at, 0));
         let gap = at.saturating_sub(before);

@@ -99,8 +99,8 @@ impl Targets {
         &self.pieces
     }
 
-    /// Finds where a request goes that asks for sectors: its first sector if it stays in one piece, or
-    /// none if it has [`Targets::pieces`].
+    /// Finds the destination of a request: its first sector if it stays in one piece, or none if it
+    /// has [`Targets::pieces`].
     #[inline]
     pub(super) fn place(&mut self, record: &Record) -> Result<Option<u64>, Misplaced> {
         let start = if self.places.is_empty() {

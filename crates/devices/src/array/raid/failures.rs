@@ -20,7 +20,7 @@ pub fn lost_sectors(geometry: &Geometry, members: &Members) -> u64 {
     chunks * geometry.chunk
 }
 
-/// Data chunks lost of a range of stripes in which every member has all or nothing.
+/// Data chunks lost in a range of stripes of which members hold all or nothing.
 fn lost_chunks(geometry: &Geometry, members: &Members, from: u64, to: u64) -> u64 {
     let has = |stripe: u64, place: u64| {
         members.holds(geometry.member(stripe, place) as usize, geometry.row(stripe))

@@ -52,7 +52,7 @@ impl Run {
         true
     }
 
-    /// The power goes and comes back. Returns what was being written, by stripe.
+    /// Cuts the power and restores it. Returns what was being written, by stripe.
     fn cut(&mut self) -> Vec<(u64, Vec<std::ops::Range<u64>>)> {
         let mut lost = Vec::new();
         self.array.cut(self.now, &mut lost);

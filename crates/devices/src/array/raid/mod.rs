@@ -131,7 +131,7 @@ impl Raid {
         self.geometry.is_mirror()
     }
 
-    /// True if a power cut has left nothing to be done before the array answers.
+    /// True without recovery work before the array answers.
     pub fn is_ready(&self) -> bool {
         !self.recovery.holds_up()
     }
@@ -154,7 +154,7 @@ impl Raid {
         }
     }
 
-    /// The next entry of each log goes to the front.
+    /// Rewinds the logs to their front.
     pub fn rewind_logs(&mut self) {
         self.log.rewind();
     }
@@ -167,7 +167,8 @@ impl Raid {
         Ok(())
     }
 
-    // ---- what comes from outside --------------------------------------------------------------
+    // ---- external events
+    // -------------------------------------------------------------------------
 
     /// A request has reached the members: an operation for each stripe that it touches.
     pub fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {
@@ -289,7 +290,7 @@ impl Raid {
 
     // ---- the wire -----------------------------------------------------------------------------
 
-    /// Hands messages on until there are none.
+    /// Delivers messages until none is left.
     #[inline]
     fn hand_on(&mut self, desk: &mut Desk<'_>) {
         while let Some(message) = self.agenda.pop() {
@@ -491,7 +492,7 @@ impl Raid {
         self.agenda.extend(unit.done.into_iter().map(Message::Release));
     }
 
-    /// Tells the tests that an operation is over.
+    /// Reports the end of an operation to the tests.
     #[cfg(test)]
     fn tell_finished(&mut self, slot: Slot, desk: &Desk<'_>) {
         let operation = *self.plans.of(slot);

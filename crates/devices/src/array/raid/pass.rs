@@ -72,7 +72,7 @@ impl Raid {
     }
 }
 
-/// The tests follow what was passed on as if it were an operation.
+/// The tests follow forwarded requests like operations.
 #[cfg(test)]
 mod told {
     use super::*;

@@ -16,7 +16,7 @@ use ssd::device::kit::slots::Slot;
 use std::collections::BTreeMap;
 
 impl Raid {
-    /// The power goes, of all members at the same instant.
+    /// Cuts the power of all members at one instant.
     pub fn cut(&mut self, desk: &mut Desk<'_>, completions: &mut Vec<Completion>) {
         self.recovery.cut();
         self.tear(desk.members);

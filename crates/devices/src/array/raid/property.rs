@@ -41,7 +41,7 @@ pub fn array(config: ArrayConfig, spares: u32) -> Array {
     Array::of(&config, 1, drives).unwrap()
 }
 
-/// A run of random requests, of which none touches what another one outstanding writes.
+/// A run of random requests without overlaps of outstanding writes.
 pub struct Run {
     pub array: Array,
     pub shadow: Shadow,
@@ -232,7 +232,7 @@ fn two_failures_at_once_are_borne_by_double_parity_and_three_copies() {
         let events = Run::new(array(config.clone(), 1), seed).go(14, &[]);
         let members = u64::from(config.members);
         for at in 0..events {
-            // The second one while the first is rebuilt, and where there is one spare or none.
+            // A second failure during the first rebuild, with one spare or none.
             for (spares, gap) in [(0, 0), (0, 1), (1, 2), (1, 5), (2, 3)] {
                 let mut run = Run::new(array(config.clone(), spares), seed);
                 let (first, second) = (at % members, (at / members + at + 1) % members);

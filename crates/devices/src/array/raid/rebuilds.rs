@@ -94,7 +94,7 @@ impl Rebuilds {
         all.find(|(_, it)| it.drive == drive)
     }
 
-    /// Too much is missing for what a spare is to hold.
+    /// Stops a rebuild whose data are lost.
     pub fn stop(&mut self, drive: u32) {
         if let Some((_, it)) = self.of(drive) {
             it.stopped = true;
@@ -144,7 +144,7 @@ impl Rebuilds {
         Some(Unit { done, rows, next_at, is_last })
     }
 
-    /// The power goes: units that were under way begin anew.
+    /// Handles a power cut: units that were under way begin anew.
     pub fn lose_power(&mut self) {
         for it in self.members.iter_mut().flatten() {
             it.left = 0;
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(it.abandon(0), [7]);
         assert!(!it.rebuilt(4, 8) && it.abandon(0).is_empty());
         it.next_unit(2, 0);
-        // The power goes, and the unit begins anew.
+        // After a power cut the unit starts again.
         it.lose_power();
         assert_eq!((it.wake(50), it.next_unit(2, 50)), (vec![2], Some((5, 0..2))));
         it.stop(5);

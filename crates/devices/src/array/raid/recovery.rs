@@ -17,7 +17,7 @@ use options::{Bandwidth, Invalid, Size};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The stream of the lots that say which unanswered writes are there.
+/// Random stream for the survival of uncompleted writes.
 const TEAR_STREAM: u64 = 14;
 
 /// State left by power cuts, and its recovery.
@@ -81,7 +81,7 @@ impl Pace {
 /// Progress of the recovery.
 #[derive(Debug)]
 struct Progress {
-    /// Rows that have been gone through, and where the unit under way ends.
+    /// Rows already resynchronised, and the end of the current unit.
     rows: u64,
     unit: u64,
     /// Operations that are not done.
@@ -154,7 +154,7 @@ impl Recovery {
 
     // ---- the cut ------------------------------------------------------------------------------
 
-    /// The power goes.
+    /// Handles a power cut.
     pub fn cut(&mut self) {
         self.cuts += 1;
     }
@@ -263,7 +263,7 @@ impl Recovery {
         next
     }
 
-    /// A stripe is gone through, or done again.
+    /// Notes the resync or replay of a stripe.
     pub fn write_anew(&mut self, stripe: u64) {
         self.stripes_resynced += 1;
         if self.rule == HoleRule::Resync

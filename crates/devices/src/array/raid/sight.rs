@@ -15,7 +15,7 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// True if what a stripe has at a place can be read.
+    /// True if a place of a stripe is readable.
     #[inline]
     pub fn has(self, stripe: u64, place: u64) -> bool {
         let member = self.geometry.member(stripe, place) as usize;

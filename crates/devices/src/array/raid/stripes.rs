@@ -105,7 +105,7 @@ impl Stripes {
         (self.waits, self.joins) = (0, 0);
     }
 
-    /// True if one must wait for another one of its stripe that came before.
+    /// True if one must wait for an earlier one of its stripe.
     fn conflict(&self, one: Slot, other: Slot) -> bool {
         let (one, other) = (self.at(one).claim, self.at(other).claim);
         if one.what == Use::Read && other.what == Use::Read {
@@ -226,7 +226,7 @@ impl Stripes {
         }
     }
 
-    /// The power goes: removes all claims.
+    /// Handles a power cut: removes all claims.
     pub fn clear(&mut self) {
         self.lists.fill(NONE);
         self.in_use = 0;
@@ -273,7 +273,7 @@ mod tests {
         assert!(stripes.is_empty());
     }
 
-    /// Whatever leaves first: each stripe keeps its own queue.
+    /// In any order of completion: each stripe keeps its own queue.
     #[test]
     fn stripes_of_one_list_do_not_meet() {
         let write = Use::Write { fua: false };

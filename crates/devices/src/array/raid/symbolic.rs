@@ -40,7 +40,7 @@ pub enum Event {
         operation: Operation,
         owner: Option<Request>,
     },
-    /// The power goes, and this part is there or not; then everything under way is gone.
+    /// A part at a power cut, and true if it survived; then everything under way is gone.
     Torn {
         id: Slot,
         is_there: bool,
@@ -164,7 +164,7 @@ impl Array {
         self.members.drive(member) as usize
     }
 
-    /// True if the entry of an operation in a log has nothing behind its header.
+    /// True for a log entry without data.
     fn logs_header(&self, operation: &Operation, place: u64) -> bool {
         super::plans::is_header(operation, place, self.rules(), self.sight())
     }
@@ -288,7 +288,7 @@ impl Shadow {
         (0..array.geometry().width).map(|place| read.get(&(place, row)).copied()).collect()
     }
 
-    /// Value that goes to a log: with partial parity the rest of the stripe, else the written data.
+    /// Value written to a log: with partial parity the rest of the stripe, else the written data.
     fn logged(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
         if array.rules().hole == HoleRule::Journal {
             return self.written(array, part, operation);
@@ -337,7 +337,7 @@ impl Shadow {
         }
     }
 
-    /// The numbers that a write brings, which must follow from what has been read.
+    /// Numbers written, which must follow from completed reads.
     fn written(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
         let (chunk, data) = (array.geometry().chunk, array.geometry().data);
         let first = operation.stripe() * array.geometry().stripe_sectors();

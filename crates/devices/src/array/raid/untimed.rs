@@ -37,7 +37,7 @@ impl Raid {
         members.overwrite_collected();
     }
 
-    /// Does what a request does that is no flush.
+    /// Serves a request other than a flush, untimed.
     pub fn serve_untimed(&mut self, request: &Request, members: &mut Members) -> Status {
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -64,7 +64,7 @@ impl Raid {
         status
     }
 
-    /// Does to a stripe what a request does.
+    /// Serves the part of a request in a stripe, untimed.
     fn serve_stripe(
         &self,
         request: &Request,
@@ -92,7 +92,7 @@ impl Raid {
         status
     }
 
-    /// Logs what an operation is about to change.
+    /// Logs an operation's coming changes, untimed.
     fn log_untimed(&mut self, operation: &Operation, members: &mut Members) -> Status {
         let sight =
             Sight { geometry: &self.geometry, members: &*members, recovery: &self.recovery };

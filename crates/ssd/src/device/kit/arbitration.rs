@@ -318,7 +318,7 @@ mod tests {
                 assert!(most - least <= burst, "{burst}: {served:?}");
             }
         }
-        // Without a limit the first keeps its turn as long as something waits.
+        // Without a limit the first queue keeps its turn while it has requests.
         assert_eq!(saturated(&mut Arbiter::in_turn(3, u32::MAX), 100), [100, 0, 0]);
     }
 

@@ -89,7 +89,7 @@ const MOST_QUEUES: u32 = 65_535;
 const MOST_BURST: u32 = 64;
 
 impl HostLink {
-    /// Refuses what contradicts itself.
+    /// Refuses contradictory keys.
     ///
     /// # Errors
     /// Names the keys.

@@ -1,5 +1,4 @@
-//! Answers in the order in which requests came: a ready completion waits for earlier ones of its
-//! queue.
+//! In-order completions: a ready completion waits for earlier ones of its queue.
 
 use crate::device::kit::config::{Completions, HostLink};
 use crate::device::kit::slots::Slot;

@@ -40,9 +40,9 @@ enum Transfer {
 #[derive(Debug, Clone)]
 pub struct Link {
     config: HostLink,
-    /// Whatever crosses it is there at once, so that nothing is ever on the way.
+    /// True for immediate transfers, so that none is in progress.
     is_instant: bool,
-    /// The caller has other events at its turns, so none is left out.
+    /// True if every turn of the caller must be kept.
     takes_turns: bool,
     /// Transfers with their end: outwards and, of a link of full duplex, inwards. The transfers of
     /// half duplex share the first.

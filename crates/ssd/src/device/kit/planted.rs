@@ -34,7 +34,7 @@ macro_rules! planted {
             static PLANTED: std::cell::Cell<Option<$Name>> = const { std::cell::Cell::new(None) };
         }
 
-        /// Plants a mistake in the devices of this thread, or none.
+        /// Plants a mistake in this thread's devices, or removes it.
         #[cfg(feature = "planted")]
         pub fn plant(mistake: Option<$Name>) {
             PLANTED.set(mistake);

@@ -46,7 +46,7 @@ impl<T: Copy> Slots<T> {
         self.values[slot as usize]
     }
 
-    /// Frees a slot, whose value was looked at.
+    /// Frees a slot whose value was read.
     #[inline]
     pub fn release(&mut self, slot: Slot) {
         self.free.push(slot);

@@ -42,14 +42,14 @@ const SURE: f64 = 8.3;
 /// Drift of the levels and errors of one bit a cell, as shares: guesses.
 const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
 const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
-/// Bits of age and of reads that a class tells apart.
+/// Bits of age and of reads in a class.
 const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
 /// Quantiles of the normal distribution by which blocks differ.
 const QUANTILES: usize = 4096;
 /// Random stream of a drive's failures, separate from its pages.
 const FAILING: u64 = 1 << 60;
-/// Pages that a report looks at, at most.
+/// Maximum number of pages in a report's sample.
 const SAMPLE: u64 = 1 << 14;
 
 /// Saved state of the media.
@@ -73,10 +73,10 @@ pub struct Media {
     ladder: Ladder,
     seed: u64,
     shape: Groups,
-    /// Reads of flash pages of a block that a class tells apart, at least.
+    /// Resolution of a class in reads of a block's flash pages.
     read_unit: u32,
     blocks_per_domain: u32,
-    /// Word lines that the pages of a stripe are apart, from die to die.
+    /// Word-line offset between the pages of a stripe on successive dies.
     stagger: u32,
     cycles: u32,
     /// Steps of the clock at `since`, and how many a second of the drive's own time takes.
@@ -217,7 +217,7 @@ impl Media {
         self.plain_until = if is_plain { self.minute_until } else { 0 };
     }
 
-    /// True if the minute is the same, nothing fails and nothing is known to be lost.
+    /// True within the same minute, without failures and known losses.
     #[inline]
     pub fn is_plain(&self, now: Time) -> bool {
         now < self.plain_until
@@ -338,7 +338,8 @@ impl Media {
         self.failing.is_some() || self.tally.unreadable > 0
     }
 
-    // ---- what could not be read ------------------------------------------------------------------
+    // ---- unreadable pages
+    // -------------------------------------------------------------------------
 
     /// True with known losses.
     #[inline]
@@ -480,7 +481,7 @@ impl Media {
         if let Some((failing, state)) = self.failing.as_mut().zip(state.failing) {
             failing.restore(state);
         }
-        // A drive whose reads began elsewhere has none.
+        // A drive with other first references has none.
         if state.last.len() == self.last.len() {
             self.last = state.last;
         }

@@ -23,7 +23,7 @@ pub struct PageState {
 }
 
 impl Media {
-    /// True if a page is gone, with its die or by a defect.
+    /// True if a page was lost with its die or by a defect.
     #[inline]
     pub fn has_failed(&self, page: FlashPage) -> bool {
         self.failing.as_ref().is_some_and(|failing| self.has_failed_by(failing, page))
@@ -90,7 +90,7 @@ impl Media {
             return found;
         }
         if !self.measured.is_empty() {
-            // A read of each word line tells what moves with the line and the block.
+            // A read of each word line shows the drift of line and block.
             let cell = self.cells[block.at()];
             self.measured[block.at()] = self.class_now(&cell, written.erases).0.0;
         }
@@ -99,7 +99,7 @@ impl Media {
             let state = self.state_of(page, written.erases);
             let (drift, mut errors) = (libm::exp(state.drift), libm::exp(state.errors));
             let number = (page.row, page.plane);
-            // Data that are gone with a die would be gone again.
+            // Data lost with a die would be lost again.
             if self.failing.as_ref().is_some_and(|it| it.is_hit(page.block, page.group, number)) {
                 errors = 1.0;
             }
@@ -242,7 +242,7 @@ impl Media {
         f64::from(self.quantiles[bits as usize % QUANTILES])
     }
 
-    /// True if reads begin at the first entry of the table, and nothing fails.
+    /// True if reads begin at the first entry of the table, without failures.
     #[inline]
     pub fn begins_first(&self) -> bool {
         self.ladder.reference == Reference::Table && self.failing.is_none()

@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// The handle of a request that names none.
+/// Handle of a request without one.
 pub const NO_HANDLE: u64 = 255;
 
 const COLUMNS: &str = "required int64 at_ns (integer(64, false));

@@ -8,7 +8,7 @@ use engine::{Lba, Op, Random, Request, SECTOR_BYTES, Time, Xoshiro256};
 /// Targets begin at multiples of this many bytes.
 const ALIGNMENT: u64 = 4096;
 
-/// The part of the device that a command line asks of one target, in bytes.
+/// Part of the device used by a command line for one target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     /// Offset of its first request.
@@ -201,7 +201,7 @@ impl Worker {
         at
     }
 
-    /// Requests that its rate made due before `now` and that were not asked.
+    /// Requests before `now` by its rate that were not issued.
     pub fn held_back(&self, command: &Command, started: Time, now: Time) -> u64 {
         let Some(rate) = command.rate else { return 0 };
         let bytes = u128::from(now.saturating_sub(started)) * u128::from(rate) / 1_000_000_000;

@@ -169,7 +169,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Takes note of something that is not followed exactly.
+    /// Notes a deviation.
     fn note(&mut self, what: &str) {
         self.ignored.extend(IGNORED.iter().position(|(name, _)| *name == what));
     }
@@ -318,7 +318,7 @@ impl Job {
         Ok(())
     }
 
-    /// The directions, and what stands behind a colon: a distance for sequential requests, how many
+    /// Directions, and the suffix after a colon: a distance for sequential requests, how many
     /// follow each other for random ones.
     fn set_pattern(&mut self, text: &str) -> Result<(), String> {
         let (name, behind) = text.split_once(':').unwrap_or((text, ""));

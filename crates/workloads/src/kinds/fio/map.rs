@@ -31,7 +31,7 @@ impl Map {
         self.blocks
     }
 
-    /// The first free block from `from` on, or else from the start; `None` when all are taken.
+    /// The first free block from `from` on, otherwise from the start; `None` when all are taken.
     pub(super) fn next_free(&self, from: u64) -> Option<u64> {
         if self.free == 0 {
             return None;

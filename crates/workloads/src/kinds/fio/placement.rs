@@ -8,8 +8,9 @@ use engine::{Handle, Random, Xoshiro256};
 /// Maximum number of handles in a job, as in fio.
 const MOST: usize = 128;
 
-/// Lifetimes of `write_hint` that say something, from the shortest, as Linux orders them (`RWH_WRITE_LIFE_SHORT` to
-/// `RWH_WRITE_LIFE_EXTREME`). Each has a handle of its own, from 1 on; data without one go to handle 0.
+/// Meaningful lifetimes of `write_hint`, shortest first, in Linux's order (`RWH_WRITE_LIFE_SHORT`
+/// to `RWH_WRITE_LIFE_EXTREME`). Each has a handle of its own, from 1 on; data without one go to
+/// handle 0.
 const LIFETIMES: [&str; 4] = ["short", "medium", "long", "extreme"];
 
 /// Placement options of a job.

@@ -40,7 +40,7 @@ enum Law {
         rank: [Rank; DIRECTIONS],
         centre: Centre,
     },
-    /// In a fixed order, each direction by itself; how far it moves on each time.
+    /// In a fixed order, separately by direction; how far it moves on each time.
     Sequence {
         blocks: Vec<u64>,
         step: u64,

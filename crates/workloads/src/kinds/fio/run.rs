@@ -97,8 +97,8 @@ fn share(whole: u64, percent: u64) -> u64 {
     (u128::from(whole) * u128::from(percent) / 100) as u64
 }
 
-/// The bytes of a device of `capacity` bytes that clone `index` of a job asks: from where, and up to where. The error
-/// is a sentence.
+/// Bytes of a device of `capacity` bytes used by clone `index` of a job: from where, and up to
+/// where. The error is a sentence.
 pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String> {
     let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
     let place = |amount| match amount {

@@ -73,7 +73,7 @@ impl ZoneKeys {
         Ok(())
     }
 
-    /// Refuses what the zones of a device contradict.
+    /// Refuses options that contradict the device's zones.
     pub fn check_device(&self, zones: Option<&ZoneShape>) -> Result<(), String> {
         if !self.is_on {
             return Ok(());
@@ -147,7 +147,7 @@ impl Zbd {
         let zone = found.next()?;
         let room = self.pointers[zone as usize] - bytes;
         let within = at % self.size;
-        // Drawn again by its remainder, so that all of the zone is as likely.
+        // Redrawn by its remainder, so that the zone is covered evenly.
         let place = if within <= room { within } else { within % (room + bytes) / bytes * bytes };
         Some((zone * self.size + place.min(room), bytes))
     }
@@ -178,7 +178,7 @@ impl Zbd {
             {
                 zone = other;
             } else {
-                // Full zones are written anew only where nothing else is to be written.
+                // Full zones are rewritten only without another choice.
                 let fits = |zone: &u64| self.capacity - self.pointers[*zone as usize] >= bytes;
                 let next = (0..count).map(|step| zones.start + (zone - zones.start + step) % count);
                 zone = next.clone().find(fits).unwrap_or(zone);

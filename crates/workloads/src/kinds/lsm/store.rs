@@ -90,7 +90,7 @@ fn blocks(extents: &[Extent]) -> u64 {
     extents.iter().map(|extent| extent.blocks).sum()
 }
 
-/// The pieces of a range of what lies in extents.
+/// Pieces of a range within extents.
 fn pieces(
     op: Op,
     extents: &[Extent],

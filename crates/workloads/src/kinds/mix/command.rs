@@ -71,7 +71,7 @@ impl Becoming {
         Becoming { command, sectors, written: 0, has_range: false }
     }
 
-    /// The range that comes before a request, where it becomes a copy that has none.
+    /// The range before a request that becomes a copy without one.
     pub fn range_before(&mut self, request: &Request) -> Option<Request> {
         let needs = self.command == AsCommand::Copy && request.op == Op::Write;
         if !needs || std::mem::replace(&mut self.has_range, needs) {

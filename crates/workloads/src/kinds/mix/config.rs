@@ -69,7 +69,7 @@ pub fn stream_keys() -> Vec<KeyInfo> {
     <Option<u32> as Setting>::describe("handle", handle, &None, &mut rows);
     let command = "The command of NVMe that its reads or writes become.";
     AsCommand::describe("command", command, &AsCommand::None, &mut rows);
-    // Whatever it is that a stream does without them, none of these values says it.
+    // No value replaces the missing ones.
     for row in &mut rows {
         row.default.clear();
     }

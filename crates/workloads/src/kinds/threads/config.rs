@@ -127,7 +127,7 @@ pub(super) fn within(name: &str, mut invalid: Invalid) -> Invalid {
 }
 
 impl Threads {
-    /// Refuses what contradicts itself.
+    /// Refuses contradictory keys.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         if self.classes.0.is_empty() {
             let problem = "threads need at least one class, a table [workload.classes.NAME]";

@@ -115,7 +115,7 @@ fn an_answer_brings_the_next_request_of_its_thread_forward() {
     assert!(workload.take_back());
     let third = workload.next(300).unwrap().unwrap();
     assert_eq!((third.at, third.request.id, third.request.queue), (300, 2, 1));
-    // The request that was taken back comes later, the same but for its number.
+    // The withdrawn request comes later, with another number.
     let again = workload.next(300).unwrap().unwrap();
     let request = Request { id: 3, ..clock.request };
     assert_eq!(again, Arrival { at: 1_000_000, request });

@@ -34,7 +34,8 @@ fn utilisation_is_the_time_that_computes_or_the_share_of_the_needed_bandwidth() 
     {
         let (_, count) = run("epochs = 5", takes);
         let found = utilisation(&count);
-        // The first batches are read before anything computes: of 200 batches the first takes at most 4.
+        // The first batches are read before the first computation: of 200 batches the first takes
+        // at most 4.
         assert!((found - expected).abs() < 0.03 * expected, "{takes}: {found}, {expected}");
         assert_eq!(count("training_batches"), 200.0);
     }

@@ -62,7 +62,7 @@ pub fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<(
     Some((log, 1 + sectors.div_ceil(HEADER)))
 }
 
-/// Logs what a write is about to change.
+/// Logs the coming changes of a write.
 pub fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let places = 0..sight.geometry.width;
     let logged = places.filter(|place| is_logged(operation, *place, rules, sight));

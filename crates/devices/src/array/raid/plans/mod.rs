@@ -32,7 +32,7 @@ pub use logging::is_header;
 /// Counts of operations since the last reset.
 #[derive(Debug, Clone, Default)]
 pub struct PlanCounts {
-    /// Writes of stripes by what was read before.
+    /// Writes of stripes by kind of preceding reads.
     pub writes_full: u64,
     pub writes_plain: u64,
     pub writes_modified: u64,
@@ -85,7 +85,7 @@ impl Plans {
         self.operations.taken()
     }
 
-    /// The power goes: nothing is under way.
+    /// Handles a power cut: nothing is under way.
     pub fn clear(&mut self) {
         self.operations = Slots::new();
     }
@@ -110,7 +110,7 @@ impl Plans {
         self.operations[slot] = first;
     }
 
-    /// A flush that has reached the members goes to all that have not failed.
+    /// Flushes all working members.
     pub fn flush(
         &mut self,
         owner: Slot,
@@ -217,7 +217,7 @@ impl Plans {
         self.issue(slot, sight, out);
     }
 
-    /// Reads what the chunk of a spare follows from.
+    /// Reads the input for a spare's chunk.
     fn begin_rebuild(&mut self, slot: Slot, drive: u32, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         let Some(member) = sight.members.member_of(drive) else {
@@ -344,7 +344,7 @@ impl Plans {
         self.operations[slot].go_to(Stage::LogFull);
     }
 
-    /// There is nothing to log any more for an operation that waited for room.
+    /// Ends the wait of an operation that no longer needs a log.
     pub fn needs_no_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         self.operations[slot].go_to(Stage::Reading);
         self.settle(slot, sight, out);
@@ -425,7 +425,7 @@ impl Plans {
         cuts::cut(&self.operations[slot], parts, sight)
     }
 
-    /// The requests to members that log in no time what an operation is about to change.
+    /// Untimed member requests that log an operation's changes.
     pub fn log_untimed(
         &self,
         operation: &Operation,

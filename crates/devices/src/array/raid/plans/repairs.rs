@@ -8,7 +8,8 @@ use crate::array::raid::operation::{Operation, Rules, Want};
 use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 
-/// Reads what the chunk of a member follows from in a stripe with parity; false where too much is missing.
+/// Reads the input for reconstructing a member's chunk in a stripe with parity; false where too
+/// much is missing.
 pub fn rebuild(
     operation: &Operation,
     member: usize,
