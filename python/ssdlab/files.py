@@ -95,7 +95,7 @@ def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = 
     """Write the parts to the file `path` in order, atomically.
 
     Missing directories are made. With `replaced` another file is replaced only if it was written in
-    one of these forms, also when it has come since it was looked for. Raises `NotWrittenError`.
+    one of these forms, also when it is new since the check. Raises `NotWrittenError`.
     """
     created: list[Path] = []
     temporary = None

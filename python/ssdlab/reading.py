@@ -1,9 +1,8 @@
 """Files that ssdlab has written and reads again: whatever is in them is refused or keeps the laws.
 
-A file may be cut short, edited, or of another program. So numbers are finite and of a size that can
-be computed with, sections have their shape, and what must hold between the figures of every run is
-looked at: percentiles ascend between minimum and maximum, kinds of request add up, a share is a
-share.
+A file may be cut short, edited, or of another program. So numbers are finite and of a computable
+size, sections have their shape, and relations between the figures of every run are checked:
+percentiles ascend between minimum and maximum, kinds of request add up, a share is a share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! A run that stops where it is asked to, and shows what the device looks like there.
+//! A run that stops on request and shows its device.
 
 use crate::cleaner::Raised;
 use crate::errors::plain_error;

@@ -95,7 +95,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.takes_time(),)* }
             }
 
-            /// Whether devices of this kind support power cuts.
+            /// Checks that devices of this kind support power cuts.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
@@ -116,7 +116,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.keeps_answers(),)* }
             }
 
-            /// Whether data of this device age.
+            /// Checks that data of this device age.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
@@ -129,7 +129,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.scale(),)* }
             }
 
-            /// Whether what is written to this device without time may have a pace, at which its data age.
+            /// Checks that untimed writes may have a pace, at which data age.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
@@ -156,8 +156,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.policy_name(),)* }
             }
 
-            /// What it takes of memory with what it holds as it is built, bytes, as far as that grows with what it
-            /// holds.
+            /// Memory for the initial content, bytes, as far as it grows with the content.
             pub fn first_memory(&self) -> u64 {
                 match self { $(Self::$Variant(options) => options.first_memory(),)* }
             }
@@ -179,8 +178,7 @@ macro_rules! devices {
 
             /// Builds the device with supplied objects.
             ///
-            /// # Errors
-            /// When the configuration contradicts itself, or names what is not supplied; the error
+            /// # Errors For contradictory keys, or for objects that are not supplied; the error
             /// names the keys.
             pub fn build_with(
                 &self,
@@ -190,7 +188,8 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
             }
 
-            /// The same with progress: `tick` is called now and then, and may end this.
+            /// Builds the device with progress reports: `tick` is called now and then, and may end
+            /// this.
             ///
             /// # Errors
             /// Also when it was ended.

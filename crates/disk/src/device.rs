@@ -253,8 +253,7 @@ impl Device for Disk {
         }
     }
 
-    /// A cut as a member of another device: what was asked and is not on the media is gone, what
-    /// the buffer held too.
+    /// A cut as a member of another device: uncompleted and buffered data are lost.
     fn cut(&mut self, now: Time, _completions: &mut Vec<Completion>) {
         let config = &self.config;
         let max_wait = config.max_wait.map(options::Duration::ns);

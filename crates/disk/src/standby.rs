@@ -1,5 +1,5 @@
-//! Spin-down of an idle disk. It costs no events: whether it has stopped follows from when it was
-//! used last, and is asked when the heads are needed.
+//! Spin-down of an idle disk. It costs no events: a stop follows from the last use, and is
+//! determined when the heads are needed.
 
 use super::config::DiskConfig;
 use engine::Time;

@@ -112,7 +112,7 @@ pub struct Driven {
 ///
 /// Background work that the device still has then is not waited for. Arrivals later than `until`
 /// are not submitted, nor any once the device has come to its end during the run; what it was asked
-/// before is still answered. A device that had ended before the run is asked everything: it still
+/// before is still answered. A device that had ended before the run gets all requests: it still
 /// reads. At equal times the device's events come before arrivals.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ pub enum Status {
     TooManyOpen,
     /// The state of the zone does not allow this.
     InvalidTransition,
-    /// The data are others than those that they were compared with.
+    /// The data differ from the given ones.
     CompareFailure,
     /// The range lies outside all namespaces, or crosses an end.
     OutOfRange,

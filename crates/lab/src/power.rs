@@ -7,7 +7,7 @@ use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256};
 use options::{Duration, Invalid};
 use std::ops::ControlFlow;
 
-/// Stream of randomness: when the power goes.
+/// Stream of randomness: power cuts.
 const CUT_STREAM: u64 = 13;
 
 /// Records only the end of a run.

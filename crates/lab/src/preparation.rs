@@ -24,7 +24,7 @@ pub type PhaseTick<'a> = &'a mut dyn FnMut(&'static str, u64, Option<u64>) -> Co
 pub struct Preparation<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
-    /// Cache of prepared states; the device is empty until its state was looked for.
+    /// Cache of prepared states; the device is empty until the search for its state.
     cache: Option<&'a CacheSettings>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Preparation<'a> {
         Preparation { experiment, supplied, cache }
     }
 
-    /// Builds the device; `tick` is asked now and then, and may end this.
+    /// Builds the device; `tick` is called at intervals, and may end this.
     pub fn device(&self, tick: Tick<'_>) -> Result<Box<dyn Model>, RunError> {
         match self.cache {
             Some(_) => self.experiment.build_unfilled(self.supplied, tick),

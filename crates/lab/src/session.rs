@@ -69,7 +69,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Builds the device; `tick` is asked now and then, and may end this.
+    /// Builds the device; `tick` is called at intervals, and may end this.
     pub(crate) fn new(
         experiment: &'a Experiment,
         supplied: &'a Supplied,

@@ -29,7 +29,7 @@ const LEVEL: i32 = 1;
 /// Bytes of a state between two calls of the caller: a few milliseconds of work.
 const ASK_AFTER: usize = 1 << 19;
 
-/// Restores the experiment's saved drive, if any. `tick` is asked now and then, and may end this.
+/// Restores the experiment's saved drive, if any. `tick` is called at intervals, and may end this.
 pub(crate) fn load_drive(
     run: &RunConfig,
     device: &mut dyn Model,
@@ -84,8 +84,8 @@ pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
     )
 }
 
-/// Saves the drive, if a file is named; a message if it could not be saved there. `tick` is asked
-/// now and then, and may end this.
+/// Saves the drive, if a file is named; a message if it could not be saved there. `tick` is called
+/// at intervals, and may end this.
 pub(crate) fn save_drive(
     run: &RunConfig,
     device: &dyn Persist,

@@ -347,8 +347,8 @@ impl SteppedDrive {
         own.into_iter().chain(coming).min()
     }
 
-    /// Advances to an instant, ns, and returns the completions in order. `tick` is asked now and
-    /// then, and may end this before; `tick` is called at intervals, and may stop early; the next
+    /// Advances to an instant, ns, and returns the completions in order. `tick` is called at
+    /// intervals, and may stop early; `tick` is called at intervals, and may stop early; the next
     /// call returns the completions so far.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! A device without time: every request is answered when it is asked, and the state of the drive
-//! changes as in time. Fast-forward for any workload.
+//! A device without time: every request completes on submission, and the state of the drive changes
+//! as in timed runs. Fast-forward for any workload.
 
 use crate::steady::{Rounds, SteadyState};
 use crate::warnings::Piece;

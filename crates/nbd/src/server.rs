@@ -1,9 +1,9 @@
 //! The server: one thread between the device and its clients.
 //!
-//! Each turn it advances the device, sends the replies that are due, and waits for the next event or
-//! message. A reply is sent earlier than the device completes by the floor, so that the client has it in
-//! time. The device is therefore advanced ahead of the clock by the floor; a request that arrives in
-//! between counts as submitted at the event.
+//! Each turn it advances the device, sends the replies that are due, and waits for the next event
+//! or message. A reply is sent earlier than the device completes by the overhead, so that the
+//! client receives it in time. The device is therefore advanced ahead of the clock by the floor; a
+//! request that arrives in between counts as submitted at the event.
 //!
 //! The server's work on requests is in `asking.rs` (of clients without a socket, also in `hearing.rs`),
 //! that on answers in `answering.rs`, and how it waits in `waiting.rs`. In a turn at most one stretch is

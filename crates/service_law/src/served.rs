@@ -201,8 +201,8 @@ impl Device for Served {
         }
     }
 
-    /// A cut as a member of another device, which knows its outstanding requests: that is gone, and
-    /// the device is ready at once.
+    /// A cut as a member of another device, which knows its outstanding requests: the request in
+    /// service is lost, and the device is ready at once.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         self.queue.clear();
         self.service = Serving::default();

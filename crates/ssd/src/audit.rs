@@ -1,8 +1,8 @@
 //! The full audit: everything that must hold between map, flash, free lists and victim index.
 //!
 //! It looks at every page and block, so it is for the end of a run and for tests; the cheap
-//! invariants are asserted where they could break. The work grows with pages and blocks alone: what
-//! could be searched for every block, lists of free blocks and operations begun, is gone through once.
+//! invariants are asserted where they could break. The work grows with pages and blocks alone: free
+//! lists and operations in progress are indexed once, instead of searched for every block.
 
 use super::Ssd;
 use super::ftl::{Programming, Rebuilt, rebuild};

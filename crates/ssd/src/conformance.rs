@@ -72,9 +72,9 @@ fn checks<E>(
 /// Writes to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
-    /// Uniform random overwrites in no time.
+    /// Uniform random, untimed overwrites.
     Untimed,
-    /// Nine of ten overwrites go to a tenth of the pages, in no time.
+    /// Nine of ten untimed overwrites go to a tenth of the pages.
     Skewed,
     /// Requests in time: reads, writes and trims.
     Timed,

@@ -7,10 +7,10 @@ const WORD: u32 = 64;
 
 /// Several sets over the same numbers 0..`universe`, in families of as many sets.
 ///
-/// One bit per number and set, plus 1/64 of that for each of two levels of summary. The words of the third
-/// level are looked through in turn: up to 262,144 numbers there is one a set. The words of a family that stand for
-/// the same numbers lie side by side, so that a number which goes from one set to the next changes one line of the
-/// cache, not two.
+/// One bit per number and set, plus 1/64 of that for each of two levels of summary. The words of
+/// the third level are searched in turn: up to 262,144 numbers there is one a set. The words of a
+/// family that stand for the same numbers lie side by side, so that a number which goes from one
+/// set to the next changes one line of the cache, not two.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     universe: u32,

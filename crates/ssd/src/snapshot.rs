@@ -276,7 +276,7 @@ impl Ssd {
         put(places, tables).expect("they are those of this drive");
     }
 
-    /// Restores a state, or reports why this drive cannot; it is not looked at page by page.
+    /// Restores a state, or reports why this drive cannot; its pages are not checked.
     pub(super) fn restore_snapshot(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
         let derives = self.recognise(std::mem::take(&mut snapshot.shape))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {

@@ -34,7 +34,7 @@ class Point:
     requests: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The point as the JSON output has it."""
+        """The point in the form of the JSON output."""
         return {
             "pattern": self.pattern,
             "bytes": self.bytes,

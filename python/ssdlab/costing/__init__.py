@@ -253,7 +253,7 @@ def _least_years(design: Design, drives: int, written: float) -> float | None:
 
 
 def refuse_unknown(bills: Sequence[Bill]) -> None:
-    """Raise `InputError` if how long the drives last is asked for, and not known of any design."""
+    """Raise `InputError` if lifetimes are required, and unknown for every design."""
     unknown = [it for it in bills if it.lasts_unknown]
     if unknown and len(unknown) == len(bills):
         it = unknown[0]

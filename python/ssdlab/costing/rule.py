@@ -1,8 +1,8 @@
 """The five-minute rule: how long data may rest before a cheaper place costs less.
 
-Gray and Putzolu, *The 5 minute rule for trading memory for disc accesses* (1987): a page that is
-asked for every T seconds costs a share of the accesses of the slower device, or its room on the
-faster one. They are the same where
+Gray and Putzolu, *The 5 minute rule for trading memory for disc accesses* (1987): a page accessed
+every T seconds costs a share of the accesses of the slower device, or its room on the faster one.
+They are the same where
 
     T = (pages of a MB / accesses a second) x (price of the device / price of a MB of the faster)
 """

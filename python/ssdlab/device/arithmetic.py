@@ -86,8 +86,8 @@ class Flash:
     def random_write_rate(self, amplification: float) -> float:
         """Units of random writes a second, where a host unit costs `amplification` units.
 
-        As many units are programmed as are looked at for valid ones, in reads of a page of each
-        plane together; a read without a valid unit is left out.
+        As many units are programmed as are examined for valid ones, in parallel reads of all
+        planes; a read without a valid unit is left out.
         """
         together = self.planes * self.page // self.unit
         valid = 1 - 1 / amplification

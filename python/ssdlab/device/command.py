@@ -247,7 +247,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
 
 
 def _write(everything: object, json_path: str | None, form: forms.Form) -> None:
-    """Writes JSON to where it is asked."""
+    """Writes the requested JSON."""
     text = json.dumps(everything, indent=2) + "\n"
     if json_path not in (None, "-"):
         delivery.write(Path(str(json_path)), text, form)

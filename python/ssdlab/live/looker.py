@@ -2,7 +2,7 @@
 
 The device counts since its beginning. The looker asks for these counts, a few times a second while
 a page is open and once a second otherwise, and derives rates and percentiles from the difference
-between two looks. However many pages are open, the device is asked no more often.
+between two looks. The number of open pages does not change the rate of queries.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Watch:
             began = time.monotonic()
             if began > self._map_again:
                 self._map_text = self._say("map") or '{"error":"the server has ended"}'
-                # The device does nothing else meanwhile, so a large one is asked more seldom.
+                # The device does nothing else meanwhile, so a large one is queried less often.
                 pause = MAP_PAUSE * (time.monotonic() - began)
                 self._map_again = began + max(WATCHED_SECONDS * 0.9, pause)
             return Answer(self._map_text.encode(), "application/json")

@@ -1,9 +1,9 @@
 """The five-minute rule: Gray and Putzolu (1987), Gray and Graefe (1997), Graefe (2007), and today.
 
-A page that is asked for more often than once in an interval is cheaper in the faster place. With
-the prices and rates of the articles the intervals are arithmetic, and prove nothing of ssdlab. Then
-come the same intervals with rates that are simulated: of the disk of 2007, and of a flash drive in
-its state, which serves fewer reads while it is written and cleans.
+A page accessed more often than once in an interval is cheaper in the faster place. With the prices
+and rates of the articles the intervals are arithmetic, and prove nothing of ssdlab. Then come the
+same intervals with rates that are simulated: of the disk of 2007, and of a flash drive in its
+state, which serves fewer reads while it is written and cleans.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ PROPORTIONAL = 2.0
 
 @dataclass(frozen=True)
 class Sheet:
-    """A drive as its data sheet has it; `unit` is stated or, where `derived`, follows from it."""
+    """The data sheet of a drive; `unit` is stated or, where `derived`, follows from it."""
 
     name: str
     unit: int

@@ -76,7 +76,7 @@ FLASH = {"7450 MAX": Flash(1454e6), "7450 PRO": Flash(1454e6), "PM9A3": Flash(15
 def law(amplification: float, flash: Flash) -> float:
     """Writes of a unit a second in steady state, if all dies are busy all the time.
 
-    For each unit of the host A units are programmed, and A are looked at in victims, each of which
+    For each unit of the host A units are programmed, and A are examined in victims, each of which
     is valid with the chance 1 - 1/A; pages are read together unless nothing in them is valid.
     """
     program_us = 1e6 * amplification * flash.dies * flash.unit_bytes / flash.sequential_bytes_s

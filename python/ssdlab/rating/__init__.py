@@ -2,10 +2,10 @@
 
 The standard writes drives with the workload of their class, stores them without power, reads all,
 and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
-and that data is kept. A drive fails when its spare space is gone, after which it refuses writes,
-or when it has lost more dies than it bears (device.spares.sick_dies).
-The last two are tested where data age (device.media.model): the cycles up to which they are kept
-follow from a closed form, and the scaled drive is read with them behind it.
+and that data is kept. A drive fails at the end of its spare space, after which it refuses writes,
+or when it has lost more dies than tolerated (device.spares.sick_dies). The last two are tested
+where data age (device.media.model): the cycles up to which they are kept follow from a closed form,
+and the scaled drive is read with them behind it.
 
 The standard tries a TBW. Here each drive is written until it ends, once: the same seed gives the
 same requests, so that a run to a smaller TBW is the beginning of this one, and what a search would

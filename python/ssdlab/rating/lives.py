@@ -128,7 +128,7 @@ class Life:
         return self.cycles, self.mean_erases
 
     def to_dict(self) -> dict[str, Any]:
-        """The life as JSON has it."""
+        """The life in the form of JSON."""
         return {
             "seed": self.seed,
             "simulated_cycles": self.cycles,

@@ -1,7 +1,7 @@
 """Fitting a load to a drive: a trace to another one than that it was recorded on.
 
-A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
-that is looked for. The output explains the treatment of both.
+A drive is simulated in part (`device.scale`), and a recorded volume rarely has its size. The output
+explains the treatment of both.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
     return f"Addresses: {how}."
 
 
-#: Sentence on a drive that is only looked at.
+#: Description of a drive tested briefly.
 ONCE = "Preconditioned: full, then overwritten once at random."
 
 

@@ -233,7 +233,7 @@ class Journal:
         return self._file.read(length)
 
     def close(self) -> None:
-        """Close the file; a temporary one is gone."""
+        """Close the file; a temporary one is removed."""
         self._file.close()
 
 

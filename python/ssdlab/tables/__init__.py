@@ -337,7 +337,7 @@ _made: list[Path] = []
 
 
 def _temporary() -> Path:
-    """A folder that is gone when the process ends."""
+    """A folder that is removed at the end of the process."""
     if not _made:
         _made.append(Path(tempfile.mkdtemp(prefix="ssdlab-")))
         atexit.register(shutil.rmtree, _made[0], ignore_errors=True)

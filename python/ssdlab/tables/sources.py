@@ -120,7 +120,7 @@ def _of_parquet(path: Path) -> Batches:
 
 
 def _sound(parts: Any) -> Iterator[Any]:
-    """The batches of a file, whose offsets the library believes unless it is asked to look."""
+    """The batches of a file, with offsets that are validated on request only."""
     for part in parts:
         part.validate(full=True)
         yield part

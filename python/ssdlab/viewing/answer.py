@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A run that can be looked at; made by `ssdlab.view`.
+    """A run to watch; made by `ssdlab.view`.
 
     As a context manager it is closed at the end of the block.
     """

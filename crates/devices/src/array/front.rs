@@ -1,6 +1,6 @@
 //! The front of an array: requests come over the link, wait for what was before them, and are answered.
 //!
-//! It knows nothing of members: reports requests that have reached the members, and is told of
+//! It knows nothing of members: reports requests that have reached the members, and receives
 //! completed parts.
 
 use engine::{Breakdown, Completion, Op, Request, Status, Time};

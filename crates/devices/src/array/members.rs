@@ -374,7 +374,7 @@ impl Members {
 
     // ---- without time -------------------------------------------------------------------------
 
-    /// Serves a member a request in no time.
+    /// Serves a member request untimed.
     pub fn serve_untimed(&mut self, member: usize, request: &Request) -> Status {
         self.ended = Ended::Unknown;
         self.drives[self.each[member].drive as usize].serve_untimed(request)

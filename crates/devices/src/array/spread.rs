@@ -49,7 +49,7 @@ impl Spread {
         sector / row * self.unit + rest
     }
 
-    /// The part of a request that lies within a stripe unit: its member, and what that is asked.
+    /// The part of a request that lies within a stripe unit: its member, and the member's request.
     #[inline]
     pub fn only_part(self, request: &Request) -> Option<(usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -69,7 +69,7 @@ impl Spread {
         (first..=last.min(first + members - 1)).map(move |unit| unit % members)
     }
 
-    /// The parts of a request for a range: each member that it touches, and what that is asked.
+    /// The parts of a request for a range: each touched member with its request.
     pub fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.touched(start, end).map(move |member| {

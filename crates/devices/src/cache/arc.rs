@@ -21,7 +21,7 @@ pub struct Arc {
     capacity: u32,
     /// Target length of the list of lines used once.
     target: f64,
-    /// For which line that was adapted last, so that one that is asked for twice counts once.
+    /// Line of the last adaptation, so that a repeated line counts once.
     adapted: Option<u64>,
     remembered: u64,
 }

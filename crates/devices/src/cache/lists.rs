@@ -161,7 +161,8 @@ impl Lists {
         self.push(list, slot);
     }
 
-    /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are looked at.
+    /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are
+    /// examined.
     #[inline]
     pub fn first(&self, list: usize, most: u32, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let mut slot = self.oldest(list);

@@ -282,7 +282,7 @@ impl Tiers {
 
     // ---- extents change places -----------------------------------------------------------------------------
 
-    /// An extent is used: whether a fast one gives way to it is looked at when it is at rest.
+    /// An extent is used: a swap with a fast one is considered when it is at rest.
     fn used(&mut self, extent: u32) {
         self.heat.note(extent, self.now);
     }
@@ -611,7 +611,7 @@ impl Tiers {
         self.asked.is_empty() && self.swaps.is_empty() && self.answers.is_empty()
     }
 
-    /// State between two runs: where extents are, how hot each is now, and which is looked at next.
+    /// State between two runs: positions of extents, their heat, and the next one to examine.
     pub fn keep(&self) -> Kept {
         let places = self.place.iter().map(|place| u64::from(*place)).collect();
         let heat = (0..self.extents.all).map(|it| u64::from(self.heat.of(it, self.now))).collect();

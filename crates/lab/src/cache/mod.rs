@@ -81,7 +81,7 @@ impl<'a> Place<'a> {
     }
 
     /// Restores the device from an entry, if there is one; waits while somebody else prepares it.
-    /// `tick` is asked now and then, and may end this.
+    /// `tick` is called at intervals, and may end this.
     pub fn find(&mut self, device: &mut dyn Model, tick: Tick<'_>) -> ControlFlow<(), Found> {
         let mut found = self.look(device, tick)?;
         if matches!(found, Found::Nothing) {

@@ -182,7 +182,7 @@ impl Experiment {
         self.device.check_shape().map_err(|invalid| self.blame(&invalid))
     }
 
-    /// Exported capacity, bytes; `tick` is asked now and then, and may end this.
+    /// Exported capacity, bytes; `tick` is called at intervals, and may end this.
     ///
     /// # Errors
     /// A contradiction that only shows when the device is built, or an interruption.
@@ -197,7 +197,7 @@ impl Experiment {
         Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 
-    /// Builds the device, with a supplied policy; `tick` is asked now and then, and may end this.
+    /// Builds the device, with a supplied policy; `tick` is called at intervals, and may end this.
     pub(crate) fn build_device(
         &self,
         supplied: &Supplied,

@@ -10,7 +10,7 @@ const DAY_NS: f64 = 86_400e9;
 /// Pace of untimed writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// In no time.
+    /// Untimed.
     None,
     /// Drive writes a day.
     DriveWrites(f64),

@@ -39,8 +39,7 @@ pub struct View {
 impl View {
     /// Begins to prepare the device; its first frame comes when that is done.
     ///
-    /// # Errors
-    /// When the experiment has nothing that could be looked at, or the system gives no thread.
+    /// # Errors When the experiment has nothing to show, or no thread can be started.
     pub fn start(experiment: Experiment, supplied: Supplied) -> Result<View, RunError> {
         if !experiment.run.timed {
             let problem = "false is an untimed run, which cannot be viewed".to_owned();

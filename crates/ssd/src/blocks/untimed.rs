@@ -11,7 +11,7 @@ use engine::{Op, Request, SECTOR_BYTES, Status};
 use std::ops::Range;
 
 impl BlockBuffer {
-    /// A write of the host, in no time.
+    /// An untimed write of the host.
     pub fn write_untimed(
         &mut self,
         (ftl, flash): (&mut Ftl, &mut Flash),
@@ -38,7 +38,7 @@ impl BlockBuffer {
         Status::Ok
     }
 
-    /// Whole pages of the host, in no time.
+    /// Untimed whole pages of the host.
     pub fn overwrite_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), pages: &[u64]) {
         for page in pages {
             if ftl.has_ended() {
@@ -112,7 +112,7 @@ impl BlockBuffer {
         self.has_left(place);
     }
 
-    /// A read of the host, in no time.
+    /// An untimed read of the host.
     fn read_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), request: &Request) {
         let mut misses = self.lend_misses();
         let hits = self.cut_read(request, None, &mut misses);

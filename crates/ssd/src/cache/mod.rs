@@ -196,7 +196,7 @@ impl Cache {
         }
     }
 
-    /// A power cut: everything that waits or is in the buffer is gone.
+    /// A power cut: all waiting and buffered data are lost.
     pub fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
         let puts_off = self.pace.puts_off();
         *self = Cache::new(&self.config, geometry, self.shape, costs);
@@ -205,7 +205,7 @@ impl Cache {
 
     // ---- writes --------------------------------------------------------------------------------
 
-    /// A write waits for the buffer. If it is the first, a turn is asked for.
+    /// A write waits for the buffer. The first one schedules a turn.
     pub fn join(&mut self, slot: Slot, request: Request, geometry: &Geometry, now: Time) {
         let pages = front::touched(geometry, &request);
         let (next, end) = (pages.start, pages.end);

@@ -1,5 +1,5 @@
-//! Closed blocks of domains with few large ones: their valid pages, looked through where the
-//! emptiest leaves.
+//! Closed blocks of domains with few large ones: their valid pages, searched when the emptiest
+//! leaves.
 //!
 //! A superblock has thousands of pages for each block of its domain. To keep the blocks sorted as pages are superseded
 //! would cost something a page; to look through them all when one of them leaves costs next to nothing a page.

@@ -6,8 +6,8 @@ use crate::sets::{Set, Sets};
 use engine::Xoshiro256;
 
 /// For each domain and each number of valid pages, the set of closed blocks; one bit per block and
-/// number, so that following a superseded page and finding the emptiest block take constant time. Where a domain has
-/// few and large blocks they are looked through instead.
+/// number, so that following a superseded page and finding the emptiest block take constant time.
+/// Domains with few, large blocks are searched instead.
 #[derive(Debug, Clone, Default)]
 pub struct VictimIndex {
     few: Option<Few>,

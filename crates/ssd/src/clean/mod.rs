@@ -11,7 +11,7 @@
 //! that the policy keeps do not change. The configuration has only its name; the object is handed in when the drive
 //! is built ([`Supplied`]).
 //!
-//! Victims are indexed by valid pages: sorted (`index.rs`), or for few large blocks looked through when one leaves
+//! Victims are indexed by valid pages: sorted (`index.rs`), or searched for few large blocks
 //! (`few.rs`).
 
 mod age;

@@ -74,12 +74,12 @@ pub trait Prepare {
         None
     }
 
-    /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
+    /// Overwrites pages, in order and untimed, to bring the device into a state; before the first
     /// request.
     fn overwrite_untimed(&mut self, _pages: &[u64]) {}
 
-    /// Number of final overwrites that determine the state. Earlier ones affect only what is
-    /// [behind](Prepare::overwrite_behind)
+    /// Number of final overwrites that determine the state. Earlier ones only affect the backing
+    /// device ([`Prepare::overwrite_behind`]).
     fn overwrites_that_settle(&self) -> u64 {
         u64::MAX
     }

@@ -25,8 +25,8 @@ struct HostPage {
 pub(super) const BATCH: u32 = 64;
 
 impl Ftl {
-    /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward. Returns how many the
-    /// drive accepted.
+    /// Overwrites pages untimed, cleaning first where the timed drive would: fast-forward. Returns
+    /// how many the drive accepted.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) -> usize {
         let pages_of_each = self.geometry.granule.flash_pages;
         let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
@@ -102,7 +102,7 @@ impl Ftl {
         Status::Ok
     }
 
-    /// Writes a logical page in no time; whether the drive took it.
+    /// Writes a logical page untimed; whether the drive took it.
     fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
         self.write_with(page.handle);

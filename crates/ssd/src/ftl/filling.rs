@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 const RUN: usize = 1 << 9;
 
 impl Ftl {
-    /// Writes the pool's share of the initial content: block by block, the domains in turn. Whoever waits is
-    /// asked now and then.
+    /// Writes the pool's share of the initial content: block by block, the domains in turn. The
+    /// waiting caller is asked at intervals.
     pub(super) fn fill_pool(
         &mut self,
         flash: &mut Flash,

@@ -4,7 +4,7 @@
 planted! {
     /// A mistake in a cache.
     pub enum Slip {
-        /// A page of the map that is missing is there in no time.
+        /// A missing page of the map is there at once.
         MissIsFree,
         /// A page of the map that has changed leaves the cache without being programmed.
         EvictionIsLost,

@@ -132,8 +132,8 @@ impl Ftl {
         }
     }
 
-    /// After a power cut: pages whose last write is gone lie where they lay before, perhaps in
-    /// another group.
+    /// After a power cut: pages without a known last write keep their place, perhaps in another
+    /// group.
     pub fn settle_groups(&mut self) {
         if !self.has_groups() {
             return;

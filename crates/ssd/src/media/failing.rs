@@ -204,7 +204,7 @@ pub struct Lived {
     pub isolated: u64,
     /// Bad blocks of sick dies.
     pub of_dies: u64,
-    /// Dies that were lost, by the year of it.
+    /// Years in which dies were lost.
     pub lost_dies: Vec<f64>,
     /// Defects of each month.
     pub months: Vec<u64>,

@@ -51,7 +51,7 @@ struct Wide {
 #[derive(Debug)]
 struct Piece {
     bytes: Box<[u8]>,
-    /// A bit for each allocated step: the others need not be looked at.
+    /// A bit for each allocated step: the others are skipped.
     written: u8,
 }
 

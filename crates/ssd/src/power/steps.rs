@@ -51,7 +51,7 @@ impl Ssd {
         self.front.hand_over(completions);
     }
 
-    /// Starts recovery at power-on: the drive finds its map, and takes no request before it has it.
+    /// Starts recovery at power-on: the drive rebuilds its map, and takes no request before.
     pub(crate) fn begin_recovery(&mut self, now: Time) {
         let power = self.power.as_mut().expect("a drive that recovers");
         assert!(matches!(power.state, State::Off), "power comes back after it went");

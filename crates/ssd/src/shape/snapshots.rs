@@ -7,7 +7,7 @@ use options::{Invalid, Size};
 const MOST: &str = "device.snapshots.most";
 const SPACE: &str = "device.snapshots.space";
 
-/// Snapshots at most: each is looked through where a page is read.
+/// Snapshots at most: each is searched on a page read.
 const MOST_KEPT: u32 = 64;
 
 impl Geometry {

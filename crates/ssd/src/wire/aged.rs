@@ -77,7 +77,8 @@ impl Ssd {
         self.begin_aged_reads(slot, request, worst);
     }
 
-    /// A read of one flash page that takes one sense begins as where data do not age; else what has been looked at.
+    /// A read of one flash page that takes one sense begins as where data do not age; else the
+    /// examined ones.
     #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
     #[inline(always)]
     fn begin_page_read(

@@ -365,8 +365,8 @@ impl Ssd {
         }
     }
 
-    /// Ends a burst that holds host programs without effect. A write that waits is looked at; where
-    /// a flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
+    /// Ends a burst that holds host programs without effect. Looks at a waiting write; where a
+    /// flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
     pub(crate) fn end_idle_burst(&mut self) -> bool {
         let has_ended = self.cache.has_ended();
         if !self.cache.holds_host() || !self.stands_still() {

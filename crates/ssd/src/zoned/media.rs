@@ -542,7 +542,7 @@ impl Media {
         kept
     }
 
-    /// Takes up a zone to there without time, which its protected buffer holds when the power goes.
+    /// Takes up a zone untimed, which its protected buffer holds after a power cut.
     pub fn take_at_once(&mut self, zone: u32, to: u64, is_whole: bool) {
         let stream = &mut self.streams[zone as usize];
         stream.taken = stream.taken.max(to);

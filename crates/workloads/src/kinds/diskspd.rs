@@ -7,7 +7,7 @@
 //!   `-c`, or else equal ones. A target that is named twice is one part.
 //! - Several command lines run one after another. The warm-up (`-W`, 5 s unless given), the
 //!   measurement (`-d`, 10 s) and the cool-down (`-C`) have statistics of their own, as classes; a
-//!   request counts for the time at which it is asked.
+//!   request counts at its submission.
 //! - A thread on a target has `-o` requests outstanding, a position, a rate and bursts of its own,
 //!   under `-F` as under `-t`; the order of threads differs.
 //! - A thread behind the end of its target goes back to the base, not to its own start, as in
@@ -15,7 +15,7 @@
 //! - `-rs`: each request jumps with that probability, else it follows the one before of its thread.
 //! - `-Sh`, `-Sw` and `-h` make writes durable (forced unit access); the cache of the operating
 //!   system is not simulated, and a notice says so where it would be used.
-//! - A pause (`-j`) begins when the last request of a burst is asked. Randomness comes from the
+//! - A pause (`-j`) begins at the submission of a burst's last request. Randomness comes from the
 //!   seed of the run and `-z`, so places differ from `DiskSpd`'s.
 
 mod command;

@@ -5,8 +5,8 @@
 //! a chain of them. A prompt that was seen reads all of its objects (a *get*), another is computed
 //! and written (a *put*), in requests of 128 KiB. Objects have 1 to 32 MiB and are written by nine
 //! workers, as in the measurements of `LMCache`, or have the size of a chunk of the model. When
-//! there is no room, prompts are evicted and their objects trimmed. Assumed: how long prompts are,
-//! how often each is asked again, and how fast they are computed.
+//! there is no room, prompts are evicted and their objects trimmed. Assumed: lengths, repetition
+//! and computation of prompts.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;

@@ -27,11 +27,11 @@ MONTH_DAYS = 365.25 / 12
 WINDOW = 0.45
 #: Requests that are needed at each age.
 FEWEST = 1000
-#: Periods that are looked for, as shares of the latency of fresh data, and how many.
+#: Tested periods, relative to the latency of fresh data, and their number.
 SHORTEST, LONGEST, TRIED = 0.15, 4.0, 1200
 #: Latencies more steps away belong to other causes, such as a search.
 MOST_STEPS = 60
-#: Requests in which a period is looked for.
+#: Requests searched for a period.
 LOOKED_AT = 3000
 #: Agreement of latencies with a period, from 0 to 1; and of the best, so that a multiple is taken.
 PERIODIC, AS_GOOD = 0.3, 0.85

@@ -19,8 +19,8 @@ from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
 from ssdlab.calibration.recipes.logs import bandwidth, stage
 from ssdlab.calibration.recipes.numbers import Samples, interval, rate
 
-#: Rates that differ by less than this factor are the same; samples of a stretch, at least; samples
-#: that are looked at, at most.
+#: Rates that differ by less than this factor are the same; samples of a stretch, at least; maximum
+#: number of examined samples.
 RATIO, FEWEST, MOST = 1.2, 3, 400
 #: Stages that follow a rest.
 RESTS = (1, 2, 3, 4, 5)

@@ -11,8 +11,8 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.calibration import fio
 
-#: A sample of bandwidth covers the time since its predecessor: these are the shortest and the most
-#: of them that are looked at.
+#: A sample of bandwidth covers the time since its predecessor: these are the minimum and maximum of
+#: examined samples.
 FEWEST_SAMPLES = 8
 #: Maximum difference between the bytes of a log and of the JSON: its samples are means.
 SAME = 0.25

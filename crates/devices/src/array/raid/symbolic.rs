@@ -40,7 +40,7 @@ pub enum Event {
         operation: Operation,
         owner: Option<Request>,
     },
-    /// A part at a power cut, and true if it survived; then everything under way is gone.
+    /// A part at a power cut, and true if it survived; then all operations are lost.
     Torn {
         id: Slot,
         is_there: bool,

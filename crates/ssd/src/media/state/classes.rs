@@ -14,7 +14,7 @@ use crate::media::planted::Mistake;
 
 impl Media {
     /// True if blocks can be proved readable without retries: not where something fails, or where
-    /// something is known to be lost. There each page is looked at.
+    /// something is known to be lost. There each page is examined.
     #[inline]
     fn may_be_sound(&self) -> bool {
         self.failing.is_none() && !self.losses.are_known()

@@ -92,7 +92,7 @@ fn of_room(room: Place, op: Op, sectors: u64, rules: &Rules) -> Request {
     Request { fua, ..Request::new(0, op, lba, (HEADER + sectors) as u32) }
 }
 
-/// The requests to members that log in no time what an operation is about to change, each with its member.
+/// Untimed member requests that log an operation's changes, each with its member.
 pub fn untimed(
     operation: &Operation,
     room: Place,
