@@ -131,9 +131,11 @@ def test_features_that_a_drive_refuses_alone_are_in_no_pair():
 # Prose
 
 
-def test_prose_is_that_of_comments_docstrings_and_paragraphs():
-    rust = '//! Head.\n//! More.\nlet a = "// no"; // tail\n/// What it is.\nfn b() {}\n'
+def test_prose_is_that_of_comments_messages_and_paragraphs():
+    rust = '//! Head.\n//! More.\nlet a = "//no"; // tail\n/// What it is.\nfn b() {}\n'
     assert [*house_prose.of_rust(rust)] == ["Head.\nMore.", "What it is."]
+    message = 'fn a() {\n    say("two \\\n         words", "one");\n}\n'
+    assert [*house_prose.of_rust(message)] == ["two words"]
     python = '"""A docstring."""\n# A comment.\nraise E("a message of it")\nx = "word"\n'
     assert sorted(house_prose.of_python(python)) == [
         "A comment.",

@@ -98,7 +98,7 @@ const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 /// Outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
-    /// Instant of the last submission or completion, or of the device's end.
+    /// Time of the last submission or completion, or of the device's end.
     pub last: Time,
     /// When the last request was submitted.
     pub last_asked: Time,
@@ -145,7 +145,7 @@ pub fn drive_with(
 struct Drive {
     /// The present instant, or an earlier one since which nothing has happened.
     now: Time,
-    /// Instant of the last submission or completion.
+    /// Time of the last submission or completion.
     last: Time,
     /// When the last request was submitted.
     last_asked: Time,

@@ -1,4 +1,4 @@
-"""Prose that is hard to read, counted: in comments, docstrings, help and pages.
+"""Prose that is hard to read, counted: in comments, docstrings, help, messages and pages.
 
 A pattern that is reworded into its twin is a new row here.
 """
@@ -19,10 +19,16 @@ PATTERNS = {
     for words in (
         "comes to",
         "goes on",
+        "has it",
+        "in no time",
+        "is asked",
         "is due",
+        "is gone",
         "is told",
+        "looked (?:at|for|through)",
         "nobody",
         "of it",
+        "power goes",
         "so many",
         "that of",
         "those of",
@@ -34,8 +40,14 @@ PATTERNS = {
 LONGEST = 35
 
 
+#: A string literal of Rust with words.
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
+
+
 def of_rust(text):
-    """The comments, a block of lines each."""
+    """The messages, and the comments, a block of lines each."""
+    code = re.sub(r"(?:^|\s)//.*", "", text)
+    yield from (re.sub(r"\\\n\s*", "", it) for it in LITERAL.findall(code))
     block = []
     for line in text.splitlines():
         found = re.match(r"\s*//[/!]?(?: (.*))?$", line)
@@ -72,7 +84,7 @@ def texts():
         yield from (("Rust", it) for it in of_rust(path.read_text(encoding="utf-8")))
     for path in sorted((ROOT / "python/ssdlab").rglob("*.py")):
         yield from (("Python", it) for it in of_python(path.read_text(encoding="utf-8")))
-    for path in [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]:
+    for path in [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]:
         yield from (("pages", it) for it in of_page(path.read_text(encoding="utf-8")))
 
 

@@ -25,8 +25,7 @@ use ssd::device::kit::slots::{Slot, Slots};
 use ssd::device::latency::FAST;
 use std::ops::Range;
 
-/// A fast device in front of another. It combines both devices, the state of lines, and outstanding
-/// requests.
+/// A fast device in front of another: both devices, the state of lines, outstanding requests.
 pub struct Cache {
     pub shape: Shape,
     recovery: Recovery,
@@ -103,8 +102,7 @@ impl Cache {
         self.pair.ask_fast(self.now, (owner, Op::Read), lines, slot, sectors);
     }
 
-    // ---- requests of the host
-    // ---------------------------------------------------------------------------
+    // ---- requests of the host ------------------------------------------------------------------
 
     /// Starts a read of one cached, unlocked line, if it is one.
     #[inline]
@@ -650,8 +648,7 @@ impl Cache {
         self.requests.release(asked);
     }
 
-    // ---- write-back
-    // ----------------------------------------------------------------------------------------
+    // ---- write-back ----------------------------------------------------------------------------
 
     fn pump_destage(&mut self) {
         if self.shape.mode != Mode::WriteBack || self.failed.is_some() {
@@ -703,8 +700,7 @@ impl Cache {
         }
     }
 
-    /// Flushes completed runs on the backing device: once nothing else is on its way, or half of
-    /// what may be.
+    /// Flushes completed runs on the backing device: when idle, or at half of the limit.
     fn flush_runs(&mut self) {
         let (_, under_way) = self.places.destager().waiting();
         let many = self.landed.len() as u32 * 2 >= under_way;

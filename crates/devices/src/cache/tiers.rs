@@ -203,8 +203,7 @@ impl Tiers {
             .any(|it| it.up == extent || it.down == extent)
     }
 
-    // ---- requests of the host
-    // ---------------------------------------------------------------------------
+    // ---- requests of the host ------------------------------------------------------------------
 
     /// Begins a request; whether that is possible now.
     fn begin(&mut self, slot: Slot) -> bool {
@@ -349,8 +348,7 @@ impl Tiers {
         self.forces[side as usize] && !Slip::SwapUnforced.is_planted()
     }
 
-    // ---- ledger
-    // --------------------------------------------------------------------------------------------
+    // ---- ledger --------------------------------------------------------------------------------
 
     /// A request is begun: what it writes where.
     fn note_begun(&mut self, slot: Slot, request: &Request, parts: &[(u32, Side, Lba, u32)]) {

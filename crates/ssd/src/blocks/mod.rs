@@ -134,8 +134,7 @@ impl BlockBuffer {
         })
     }
 
-    // ---- queries
-    // ---------------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// True if it buffers writes.
     pub fn gathers(&self) -> bool {
@@ -417,8 +416,7 @@ impl BlockBuffer {
         std::mem::take(&mut self.has_news)
     }
 
-    // ---- page requests
-    // ---------------------------------------------------------------------------
+    // ---- page requests -------------------------------------------------------------------------
 
     /// A page request of the buffer: its number.
     pub fn add_job(&mut self, job: Job) -> u32 {

@@ -762,8 +762,7 @@ impl Cache {
         self.gather.programming()
     }
 
-    // ---- durability
-    // ------------------------------------------------------------------------------
+    // ---- durability ----------------------------------------------------------------------------
 
     /// Pads and programs the content of the buffer; this waits for it.
     pub fn await_durable(&mut self, waiter: Waiter) {

@@ -193,8 +193,7 @@ impl Queues {
         }
     }
 
-    // ---- queries
-    // ---------------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// True if each unit is one independent lane with one operation at a time.
     #[inline]
@@ -262,8 +261,7 @@ impl Queues {
         if first == Phase::Read { [Phase::Read, Phase::Write] } else { [Phase::Write, Phase::Read] }
     }
 
-    // ---- commands
-    // --------------------------------------------------------------------------------
+    // ---- commands ------------------------------------------------------------------------------
 
     /// A page has come that needs an operation.
     #[inline]

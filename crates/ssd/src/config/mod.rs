@@ -79,8 +79,7 @@ choices! {
     pub enum ControlLine {
         /// Until its end: operations of the same kind run together, others wait.
         Held = "held",
-        /// During its command cycles (`timing.command`): a package erases while others read and
-        /// write.
+        /// During its command cycles (`timing.command`): one package erases as others work.
         Command = "command",
     }
 
@@ -118,8 +117,7 @@ choices! {
 
     /// Choice of the next free (erased) block.
     pub enum FreeOrder {
-        /// Ascending block numbers from the last opened block, wrapping (the 2008 simulator's
-        /// rule).
+        /// Ascending block numbers from the last opened block, wrapping (the 2008 simulator).
         Rotating = "rotating",
         /// The block erased longest ago.
         Fifo = "fifo",
@@ -187,8 +185,7 @@ options! {
         channels: u32 = 8,
         /// Packages per channel; several packages on a channel form a gang.
         packages_per_channel: u32 = 1,
-        /// Resources shared by the packages of a gang; with shared control each package has its own
-        /// data path.
+        /// Resources shared by a gang; with shared control each package has its own data path.
         gang: Gang where UNBUFFERED = Gang::SharedBus,
         /// Time for which an operation holds the control pins of its gang.
         control_line: ControlLine where CONTROLLED = ControlLine::Held,

@@ -356,8 +356,7 @@ impl Ftl {
         lpns.any(|lpn| self.lookup(lpn).is_some_and(|it| self.geometry.block_of(it) != block))
     }
 
-    // ---- restore
-    // ------------------------------------------------------------------------------------
+    // ---- restore -------------------------------------------------------------------------------
 
     /// Finds the blocks of the slots from the frontiers and the flash.
     pub fn find_logs(&mut self, flash: &Flash) {

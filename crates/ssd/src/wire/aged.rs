@@ -251,8 +251,7 @@ impl Ssd {
         longer.in_all()
     }
 
-    // ---- uncorrectable pages
-    // ----------------------------------------------------------------------
+    // ---- uncorrectable pages -------------------------------------------------------------------
 
     /// True if a logical page is a poisoned copy.
     fn is_known_lost(&self, lpn: Lpn) -> bool {

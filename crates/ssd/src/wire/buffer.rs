@@ -171,8 +171,7 @@ impl Ssd {
         self.answers.push(Answer::Done { slot, status, held });
     }
 
-    // ---- consequences
-    // ------------------------------------------------------------------------------
+    // ---- consequences --------------------------------------------------------------------------
 
     pub(crate) fn sight(&self) -> Sight {
         Sight {
@@ -338,8 +337,7 @@ impl Ssd {
         }
     }
 
-    // ---- durability
-    // --------------------------------------------------------------------------------
+    // ---- durability ----------------------------------------------------------------------------
 
     /// Starts a flush of the buffer.
     pub(crate) fn flush(&mut self, slot: Slot) {
@@ -643,8 +641,7 @@ impl Ssd {
         self.cache.slc().is_none_or(|slc| slc.may_fold(clock))
     }
 
-    // ---- coordinated cleaning
-    // -----------------------------------------------------------------------
+    // ---- coordinated cleaning ------------------------------------------------------------------
 
     /// Domains that are being cleaned.
     pub(crate) fn domains_cleaning(&self) -> u32 {
@@ -681,8 +678,7 @@ impl Ssd {
         self.ask_machines();
     }
 
-    // ---- ends of die operations
-    // -------------------------------------------------------------------
+    // ---- ends of die operations ----------------------------------------------------------------
 
     /// Handles a read whose data are in the die's registers.
     #[inline]

@@ -185,8 +185,7 @@ impl Ssd {
         (other != unit && !hopeless).then_some(other)
     }
 
-    // ---- next operation of a unit
-    // ----------------------------------------------------------------
+    // ---- next operation of a unit --------------------------------------------------------------
 
     /// Asks a unit for its next operation, if it can start one, then the units it passed pages to.
     #[inline]

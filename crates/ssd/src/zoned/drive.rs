@@ -268,8 +268,7 @@ impl ZonedDrive {
         each.sum::<Time>().max(self.config.firmware.manage.ns())
     }
 
-    // ---- continuation
-    // --------------------------------------------------------------------------------
+    // ---- continuation --------------------------------------------------------------------------
 
     /// The controller is done with a command for now.
     fn step(&mut self, slot: Slot) {

@@ -132,8 +132,7 @@ impl HostLog {
         }
     }
 
-    // ---- requests to the drive
-    // ------------------------------------------------------------------------
+    // ---- requests to the drive -----------------------------------------------------------------
 
     fn ask(&mut self, owner: Owner, op: Op, sector: u64, sectors: u64, fua: bool) {
         let id = self.issued;

@@ -162,8 +162,7 @@ impl Media {
         }
     }
 
-    // ---- queries
-    // ---------------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// Sectors that the buffer holds for the flash.
     pub fn held(&self) -> u64 {
@@ -221,8 +220,7 @@ impl Media {
         std::mem::take(&mut self.told)
     }
 
-    // ---- commands
-    // --------------------------------------------------------------------------------
+    // ---- commands ------------------------------------------------------------------------------
 
     /// Handles an event of a die.
     pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) {

@@ -167,8 +167,7 @@ impl Raid {
         Ok(())
     }
 
-    // ---- external events
-    // -------------------------------------------------------------------------
+    // ---- external events -----------------------------------------------------------------------
 
     /// A request has reached the members: an operation for each stripe that it touches.
     pub fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {

@@ -1,5 +1,4 @@
-//! The contents of an array as numbers: each write has a number, and parity is computed from those
-//! of its stripe.
+//! Array contents as numbers: each write has one, and parity is computed from its stripe's.
 //!
 //! The array keeps no data, so the tests do: the tests follow its log and check, after every event,
 //! that each computed value follows from completed reads, that all parity is consistent, and that
@@ -176,8 +175,7 @@ pub struct Shadow {
     drives: Vec<Vec<u64>>,
     /// Last written values, by sector of the array.
     pub expected: Vec<u64>,
-    /// Values read by each operation: what it has read, by place and row; and its stripe while it
-    /// is under way.
+    /// Values read by each operation, by place and row; and its stripe while it is outstanding.
     read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
     busy: BTreeMap<Slot, u64>,
     /// Stripes with changes since the last check.

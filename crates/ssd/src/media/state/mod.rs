@@ -338,8 +338,7 @@ impl Media {
         self.failing.is_some() || self.tally.unreadable > 0
     }
 
-    // ---- unreadable pages
-    // -------------------------------------------------------------------------
+    // ---- unreadable pages ----------------------------------------------------------------------
 
     /// True with known losses.
     #[inline]
