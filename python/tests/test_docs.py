@@ -6,6 +6,7 @@ A page runs in a directory of its own that holds `examples/`. Comments before a 
     <!-- needs: PROGRAM -->           without which the block is not run
     <!-- not run: REASON -->          neither is this block
     <!-- not run (WORDS): REASON -->  nor a line with these words
+    <!-- status: N -->                the block ends with this exit status
     <!-- nightly: REASON -->          it is run by `make nightly`, at full size
     <!-- after: python -->            after the Python that stands before it in the page
     <!-- printed by: COMMAND -->      each line of the block is printed by this command at full size
@@ -17,16 +18,20 @@ with $ prints what follows it. Of every command, also of those that are not run,
 values are such as it takes.
 """
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import reader
 
 import ssdlab
 from ssdlab.cli import elsewhere
@@ -41,12 +46,15 @@ PAGES += sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 
 BLOCK = re.compile(r"((?:^<!-- .* -->\n)*)^```(\w*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 COMMENT = re.compile(
-    r"<!-- (run first|needs|not run|nightly|after|printed by|not printed)(?: \((.*?)\))?: (.*?) -->"
+    r"<!-- (run first|needs|not run|status|nightly|after|printed by|not printed)"
+    r"(?: \((.*?)\))?: (.*?) -->"
 )
 #: What prints a block in place of a command.
 PYTHON = "python"
 # Requests of each run: enough for every figure to exist.
 REQUESTS = 2000
+#: The same for fio.
+BRIEFLY = "--number_ios=500 --runtime=1"
 
 
 class Block(NamedTuple):
@@ -61,6 +69,7 @@ class Block(NamedTuple):
     nightly: bool = False
     #: The commands that print it.
     printed: tuple[str, ...] = ()
+    status: int = 0
 
     @property
     def lacking(self):
@@ -85,7 +94,8 @@ def blocks(page):
         after = python if ("after", "", "python") in said else ""
         nightly = any(what == "nightly" for what, _, _ in said)
         printed = tuple(command for what, _, command in said if what == "printed by")
-        yield Block(language, text, first, needs, after, nightly, printed)
+        status = sum(int(number) for what, _, number in said if what == "status")
+        yield Block(language, text, first, needs, after, nightly, printed, status)
 
 
 def written_in(language):
@@ -93,38 +103,55 @@ def written_in(language):
 
 
 @pytest.fixture
-def environment(tmp_path):
-    """A directory as a reader's, and variables with which `ssdlab` is found; its runs are short:
-    drives that settle before them are overwritten once.
+def full(tmp_path):
+    """A directory as a reader's, and variables with which `ssdlab` is found; runs are as long as
+    the page says, and servers end with the test.
     """
     directory, programs = tmp_path / "page", tmp_path / "bin"
     directory.mkdir()
     programs.mkdir()
     shutil.copytree(ROOT / "examples", directory / "examples")
-    command = programs / "ssdlab"
-    command.write_text(
-        f"#!{sys.executable}\n"
-        "import os, sys\n"
-        "words = sys.argv[1:]\n"
-        "if words[:1] in (['run'], ['sweep']):\n"
-        f"    few = 'workload.requests={REQUESTS}'\n"
-        "    words = [few if word.startswith('workload.requests=') else word for word in words]\n"
-        "    words += [] if few in words else ['--set', few]\n"
-        "    once = 'run.precondition=random:1'\n"
-        "    words = [once if word == 'run.precondition=steady' else word for word in words]\n"
-        "os.execv(sys.executable, [sys.executable, '-m', 'ssdlab', *words])\n"
-    )
-    command.chmod(0o755)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return {"cwd": directory, "env": os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "200"}}
+    for name, line in {
+        "ssdlab": f'exec {sys.executable} {reader.__file__} "$@"',
+        "fio": f'exec {shutil.which("fio")} "$@" ${{SSDLAB_REQUESTS:+{BRIEFLY}}}',
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    servers = tmp_path / "servers"
+    variables = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+        "SSDLAB_SERVERS": str(servers),
+    }
+    yield {"cwd": directory, "env": os.environ | variables}
+    reader.stop(servers)
 
 
 @pytest.fixture
-def full(environment):
-    """The same, whose runs are as long as the page says."""
-    command = shutil.which("ssdlab", path=environment["env"]["PATH"])
-    Path(command).write_text(f'#!/bin/sh\nexec {sys.executable} -m ssdlab "$@"\n')
-    return {**environment, "env": environment["env"] | {"COLUMNS": "80"}}
+def environment(full):
+    """The same, whose runs are short: drives that settle before them are overwritten once."""
+    return {**full, "env": full["env"] | {"COLUMNS": "200", "SSDLAB_REQUESTS": str(REQUESTS)}}
+
+
+@pytest.fixture
+def elsewhere_than_tmp():
+    """A block, with a directory in place of /tmp, and free ports in place of those it names."""
+    with tempfile.TemporaryDirectory(prefix="page") as where, contextlib.ExitStack() as taken:
+        found = {"/tmp/": f"{where}/"}
+        for port in ("10809", "4420", "8080"):
+            free = taken.enter_context(socket.socket())
+            free.bind(("127.0.0.1", 0))
+            found[port] = str(free.getsockname()[1])
+        taken.close()
+
+        def replaced(text):
+            for word, other in found.items():
+                text = text.replace(word, other)
+            # A server is left running, so that the next line finds it.
+            return re.sub(r" &$", "", text, flags=re.MULTILINE)
+
+        yield replaced
 
 
 def run(command, environment, timeout=300):
@@ -136,7 +163,7 @@ def run_block(block, environment, script, timeout=300):
         done = run([sys.executable, "-c", block.python], environment)
         assert done.returncode == 0, done.stderr
     done = run(["bash", "-euo", "pipefail", "-c", script], environment, timeout)
-    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    assert done.returncode == block.status, f"{script}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -152,7 +179,7 @@ def test_the_python_of_a_page_runs(page, environment):
 
 
 @pytest.mark.parametrize("page", written_in("sh"))
-def test_the_commands_of_a_page_run(page, environment):
+def test_the_commands_of_a_page_run(page, environment, elsewhere_than_tmp):
     lacking = []
     for block in blocks(page):
         if block.language != "sh" or block.nightly:
@@ -160,17 +187,19 @@ def test_the_commands_of_a_page_run(page, environment):
         if block.lacking:
             lacking += block.lacking
             continue
-        run_block(block, environment, "\n".join([*block.first, block.text]))
+        script = "\n".join([*block.first, block.text])
+        run_block(block, environment, elsewhere_than_tmp(script))
     if lacking:
         pytest.skip(f"all but the blocks that need {', '.join(lacking)}")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", [it for it in PAGES if any(b.nightly for b in blocks(it))])
-def test_the_long_commands_of_a_page_run(page, full):
+def test_the_long_commands_of_a_page_run(page, full, elsewhere_than_tmp):
     for block in blocks(page):
-        if block.nightly:
-            run_block(block, full, "\n".join([*block.first, block.text]), timeout=3600)
+        if block.nightly and not block.lacking:
+            script = elsewhere_than_tmp("\n".join([*block.first, block.text]))
+            run_block(block, full, script, timeout=3600)
 
 
 #: How long this machine took, which no two runs have alike.
