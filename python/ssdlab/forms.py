@@ -103,6 +103,7 @@ CALIBRATED = Form("a device of ssdlab calibrate", b"# ", (b" by ssdlab ",), _TOM
 FROM_SHEET = Form(
     "a device of ssdlab device from-datasheet", b"# ", (b"ssdlab device from-datasheet",), _TOML
 )
+CATALOGUE = Form("a catalogue of drives", b"", (b"[drive.", b"price = "), _TOML)
 TABLE_CSV = Form("a table of ssdlab sweep", b"", (b",capacity_bytes,", b",host.all.requests,"))
 TABLE_PARQUET = Form("a table of ssdlab sweep", b"PAR1", (b"ssdlab ", b"error"))
 REQUESTS = Form("the requests of an ssdlab run", b"PAR1", (b"arrival_ns", b"bus_ns", b"cell_ns"))

@@ -61,6 +61,7 @@ FLOATS = [
 ]
 #: What commands need besides the option under test.
 NEEDED = {
+    ("catalogue", "add"): ["samsung-pm9a3", "--price", "140"],
     ("calibrate",): ["t"],
     ("choose",): ["--trace", "t"],
     ("cost",): ["out"],
@@ -108,7 +109,7 @@ def test_an_empty_path_is_not_the_current_directory(words, said, capsys, tmp_pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["qqq"], 'there is no command "qqq"; commands: ask, cache, calibrate, choose'),
+        (["qqq"], 'there is no command "qqq"; commands: ask, cache, calibrate, catalogue, choose'),
         (["runn"], 'there is no command "runn"; did you mean run? (see ssdlab --help)'),
         (["Run"], "did you mean run?"),
         (["trace", "inf", "t"], "did you mean info?"),

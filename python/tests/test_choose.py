@@ -44,6 +44,66 @@ def test_the_cheapest_that_meets_the_goals_comes_first(here):
     assert len(easy.best.trial.found) >= 3, "the best is tried with several seeds"
 
 
+def test_prices_that_change_the_answer_do_and_older_ones_say_when_they_are_of(here):
+    path = recorded(here / "mixed.parquet")
+    own = here / "own.toml"
+    rows = {"slow": 100, "fast": 300}
+    text = "\n".join(
+        f'[drive.{name}]\nprice = {price}\npriced = "2024-03"\ndevice = "{name}.toml"'
+        for name, price in rows.items()
+    )
+    own.write_text(text)
+    drives = [str(here / f"{name}.toml") for name in rows]
+    asked = {"drives": drives, "p99_us": 1e6, "prices": {}, "catalogue": own}
+    found = choose(path, **asked)
+    assert found.best.drive == drives[0] and found.priced() == ["2024-03"]
+    assert not found.best.is_assumed
+    near, far = found.moves()
+    assert (near.drive, near.dollars, far.drive, far.dollars) == (drives[1], 100, drives[0], 300)
+    assert near.change == pytest.approx(100 / 300 - 1) and far.change == pytest.approx(2)
+    for move in (near, far):
+        for factor, changes in ((0.99, near is move), (1.01, far is move)):
+            at = {move.drive: move.dollars * factor}
+            best = choose(path, **(asked | {"prices": at})).best
+            assert (best.drive != found.best.drive) is changes, (move, factor)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("price = -1\npriced = '2024'", "drive.x.price = -1: expected dollars, 0 or more"),
+        ("price = 5", "drive.x: price without priced: say when"),
+        ("cost = 5", 'drive.x: unknown key "cost"; keys are price, priced'),
+        ("idle_watts = 1", "idle_watts and active_watts go together"),
+        ("dwpd = 'one'", "drive.x.dwpd = 'one': expected a number"),
+    ],
+)
+def test_a_row_of_a_catalogue_that_is_wrong_is_named(here, row, said):
+    (here / "own.toml").write_text(f"[drive.x]\n{row}\n")
+    with pytest.raises(package.InputError) as error:
+        choose(recorded(here / "mixed.parquet"), catalogue="own.toml")
+    assert "own.toml: drive.x" in str(error.value) and said in str(error.value)
+
+
+def test_a_drive_of_yours_is_added_with_its_price(ssdlab, tmp_path):
+    sheet = ssdlab("device", "from-datasheet", "--template").stdout
+    (tmp_path / "sheet.toml").write_text(sheet)
+    done = ssdlab("catalogue", "add", "sheet.toml", "--price", "412USD", "--priced", "2026-11")
+    assert done.returncode == 0, done.stderr
+    watts = ["--idle-watts", "4", "--active-watts", "12"]
+    again = ssdlab("catalogue", "add", "samsung-pm9a3", "--price", "$140", *watts)
+    assert again.returncode == 0, again.stderr
+    rows = json.loads(ssdlab("catalogue", "show", "--catalogue", "catalogue.toml", "--json").stdout)
+    named = {row["name"]: row for row in rows}
+    assert named["my-drive-960-gb"]["price"] == 412
+    pm9a3 = named["samsung-pm9a3"]
+    assert (pm9a3["price"], pm9a3["active_watts"], pm9a3["dwpd"]) == (140, 12, 1)
+    twice = ssdlab("catalogue", "add", "samsung-pm9a3", "--price", "1")
+    assert twice.returncode == 2 and "has drive.samsung-pm9a3 already" in twice.stderr
+    listed = ssdlab("catalogue", "show", "--catalogue", "catalogue.toml")
+    assert "my-drive-960-gb.toml" in listed.stdout
+
+
 def test_a_trace_of_reads_wears_nothing_and_is_said_to_be_short(here):
     found = choose(recorded(here / "reads.parquet", requests=500, reads=1.0), years=50)
     assert found.best.life == (float("inf"), False)
@@ -92,7 +152,7 @@ def test_power_costs(here):
     assert 3.5 <= powered.all_watts <= 11
     added = powered.dollars - plain.dollars
     assert added == pytest.approx(powered.all_watts / 1e3 * hours * 0.2)
-    assert plain.is_assumed and plain.dollars == devices.DEVICES["samsung-pm9a3"].rated.dollars
+    assert plain.is_assumed and plain.dollars == devices.DEVICES["samsung-pm9a3"].rated.price
 
 
 def test_the_table_and_json_on_the_command_line(here, ssdlab):
@@ -163,7 +223,12 @@ def test_every_device_is_in_the_catalogue_once_and_those_to_buy_have_a_price():
     assert groups | {devices.PACKAGES} == set(devices.GROUPS)
     for it in devices.to_buy():
         assert it.group == devices.TODAY
-        assert 0 < it.rated.idle_watts < it.rated.active_watts and it.rated.dollars > 0
+        assert (
+            0 < it.rated.idle_watts < it.rated.active_watts
+            and it.rated.price > 0
+            and it.rated.priced
+            and it.rated.watts_source
+        )
         assert it.capacity_bytes > 5e11 and it.cells in ("SLC", "MLC", "TLC", "QLC")
     names = [it.interface for it in devices.to_buy()]
     assert names.count("PCIe 5 x4") == names.count("SATA") == 2

@@ -39,6 +39,7 @@ SEVERAL_VALUES = {
     "--need": "amounts by their names; ask takes words",
     "--json": "schema and keys print JSON alone",
     "--out": "what the command makes",
+    "--price": "of the drive that is added; of a drive among several",
     "--record": "what the command makes",
     "--requests": "how many; run writes a table of each",
     "--zones": "a flag; how many zones of a disk are measured",

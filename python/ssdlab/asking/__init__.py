@@ -7,17 +7,18 @@ of `ssdlab choose`, whose rows it shows as they come.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ssdlab import choosing, layers, sizing, sources
+from ssdlab import choosing, layers, market, sizing, sources
 from ssdlab._core import InputError
 from ssdlab.asking import health, words
 from ssdlab.asking import what as things
 from ssdlab.asking.described import Asked
 from ssdlab.asking.health import Health
-from ssdlab.catalogue import devices
 from ssdlab.choosing import Choice, trace
 from ssdlab.choosing.hunt import Told
 from ssdlab.costing.need import Need
@@ -66,6 +67,7 @@ def question(
     drives: Sequence[str] = (),
     most: int = MAX_DRIVES,
     prices: Mapping[str, float] | None = None,
+    catalogue: str | os.PathLike[str] | None = None,
     assignments: Sequence[str] = (),
     columns: str | None = None,
     volume: str | None = None,
@@ -74,7 +76,8 @@ def question(
     """The question that these words stand for. Raises `InputError` for unknown words."""
     needs = {} if need is None else words.need(need)
     asked = things.of(what, load, columns, volume, assignments)
-    names = choosing.unique(drives) or [it.name for it in devices.to_buy()]
+    rows = market.with_own(None if catalogue is None else Path(catalogue))
+    names = choosing.unique(drives) or [*rows]
     _refuse_unserved(asked, needs)
     _try_out(asked, names if drives else names[:1], most, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]
@@ -83,7 +86,7 @@ def question(
     if years is not None or asked.is_paced:
         limit = float(years or sizing.YEARS)
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
-    terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives)
+    terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives, rows)
     return Question(asked, needs, goals, names, most, assignments, terms, seed)
 
 

@@ -35,6 +35,7 @@ from ssdlab.cli.options import ExamplesFirst
 @shared.ONLY
 @shared.most("most", asking.MAX_DRIVES)
 @shared.PRICES
+@shared.CATALOGUE
 @click.option("--rated", metavar="SIZE", help="Of a drive's SMART: its rated writes (TBW).")
 @click.option("--flash", metavar="SIZE", help="Of a drive's SMART: its flash, such as 512GiB.")
 @click.option("--columns", metavar="LIST", help="What the columns of a table are.")
@@ -49,6 +50,7 @@ def ask(
     drives: tuple[str, ...],
     most: int,
     prices: tuple[str, ...],
+    own_catalogue: Path | None,
     rated: str | None,
     flash: str | None,
     columns: str | None,
@@ -78,6 +80,7 @@ def ask(
         drives=drives,
         most=most,
         prices=shared.dollars(prices),
+        catalogue=own_catalogue,
         assignments=assignments,
         columns=columns,
         volume=volume,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ssdlab.asking import Answer, Question
 from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons
+from ssdlab.choosing.display import prices
 from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
 from ssdlab.running.facts import tail
@@ -57,7 +58,7 @@ def end(found: Answer) -> str:
     if all(goal.figure == "years" for goal in question.goals):
         surer.insert(0, "a latency that it must keep (--need p99=2ms): none was asked for")
     lines += _several("Surer with", surer)
-    lines.append("* an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.")
+    lines += prices(choice)
     trials = [it for it in choice.offers if it.trial is not None]
     if any(it.life[1] for it in trials):
         lines.append(

@@ -218,8 +218,8 @@ def _of_preset(name: str) -> tuple[float | None, float | None]:
     cycles = (found.get("member", found).get("wear") or {}).get("rated_cycles")
     row = devices.DEVICES.get(name)
     rated = None
-    if row is not None and row.rated is not None and row.capacity_bytes:
-        rated = row.rated.dwpd * DAYS * RATED_YEARS * row.capacity_bytes
+    if row is not None and row.dwpd is not None and row.capacity_bytes:
+        rated = row.dwpd * DAYS * RATED_YEARS * row.capacity_bytes
     return None if cycles is None else float(cycles), rated
 
 

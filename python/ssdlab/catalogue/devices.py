@@ -1,8 +1,7 @@
 """The devices of the catalogue in groups, and what people ask about one before they pick it.
 
-A device file says how a drive works. Commercial data stand here, a row per drive: group, interface,
-rated endurance, price and power. Prices are assumptions that age, and every answer built on them
-says so; power is from data sheets where available.
+A device file says how a drive works. Its group, interface and evidence stand here, a row each; its
+price, watts and rated writes in `catalogue.toml` (`market`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import _core, plugins
+from ssdlab import _core, market, plugins
 from ssdlab._core import InputError
 
 TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES = (
@@ -30,18 +29,6 @@ MEASURED, SHEET, PAPER, NONE = "measured", "sheet only", "paper", "-"
 
 
 @dataclass(frozen=True)
-class Rated:
-    """Rating of a drive: each figure assumed unless its comment names a source."""
-
-    dollars: float
-    """Street price of one drive; assumed, and out of date sooner or later."""
-    idle_watts: float
-    active_watts: float
-    dwpd: float
-    """Drive writes per day over five years."""
-
-
-@dataclass(frozen=True)
 class Device:
     """A row of the catalogue."""
 
@@ -50,8 +37,11 @@ class Device:
     interface: str
     checked: str
     """Evidence for its figures: measurements, a sheet only, a paper, or none."""
-    rated: Rated | None = None
-    """Only for drives that can be bought."""
+
+    @property
+    def rated(self) -> market.Rated | None:
+        """Commercial data; None if it cannot be bought."""
+        return market.shipped().get(self.name)
 
     @property
     def summary(self) -> str:
@@ -103,25 +93,23 @@ class Device:
 
 BITS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
 
-# Prices: assumed, the order of what shops asked in 2025. Watts: as remembered from data sheets;
-# those of the Micron 9550 (18 W, StorageReview) are assumed. Endurance: as the data sheets rate it.
 _TODAY = (
-    Device("micron-9550-max", TODAY, "PCIe 5 x4", SHEET, Rated(700, 5, 18, 3)),
-    Device("samsung-pm1743", TODAY, "PCIe 5 x4", SHEET, Rated(2200, 5, 21, 1)),
-    Device("micron-7450-pro", TODAY, "PCIe 4 x4", MEASURED, Rated(180, 5, 10, 1)),
-    Device("micron-7450-max", TODAY, "PCIe 4 x4", MEASURED, Rated(220, 5, 10, 3)),
-    Device("samsung-pm9a3", TODAY, "PCIe 4 x4", MEASURED, Rated(170, 3.5, 11, 1)),
-    Device("samsung-990pro", TODAY, "PCIe 4 x4", SHEET, Rated(100, 0.1, 5.4, 0.33)),
-    Device("wd-sn850x", TODAY, "PCIe 4 x4", SHEET, Rated(85, 0.1, 6, 0.33)),
+    Device("micron-9550-max", TODAY, "PCIe 5 x4", SHEET),
+    Device("samsung-pm1743", TODAY, "PCIe 5 x4", SHEET),
+    Device("micron-7450-pro", TODAY, "PCIe 4 x4", MEASURED),
+    Device("micron-7450-max", TODAY, "PCIe 4 x4", MEASURED),
+    Device("samsung-pm9a3", TODAY, "PCIe 4 x4", MEASURED),
+    Device("samsung-990pro", TODAY, "PCIe 4 x4", SHEET),
+    Device("wd-sn850x", TODAY, "PCIe 4 x4", SHEET),
     Device("wd-zn540", TODAY, "PCIe 3 x4", MEASURED),
     Device("samsung-980pro", TODAY, "PCIe 4 x4", SHEET),
     Device("wd-sn580", TODAY, "PCIe 4 x4", SHEET),
     Device("samsung-bm1743", TODAY, "PCIe 4 x4", SHEET),
     Device("micron-5210-ion", TODAY, "SATA", SHEET),
-    Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET, Rated(300, 0.1, 5.7, 0.64)),
-    Device("samsung-983zet", TODAY, "PCIe 3 x4", MEASURED, Rated(1500, 5.5, 8.5, 10)),
-    Device("micron-5400-pro", TODAY, "SATA", SHEET, Rated(150, 1.3, 3.6, 1.5)),
-    Device("samsung-870evo", TODAY, "SATA", SHEET, Rated(80, 0.1, 3, 0.33)),
+    Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET),
+    Device("samsung-983zet", TODAY, "PCIe 3 x4", MEASURED),
+    Device("micron-5400-pro", TODAY, "SATA", SHEET),
+    Device("samsung-870evo", TODAY, "SATA", SHEET),
 )
 _GENERIC = tuple(
     Device(name, GENERIC, "PCIe 4 x4", NONE)

@@ -6,6 +6,7 @@ ordered by what they cost, the others say what they lack.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import sizing
+from ssdlab import market, sizing
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
 from ssdlab.choosing import trace
@@ -30,6 +31,16 @@ MAX_DRIVES = sizing.MAX_DRIVES
 
 
 @dataclass(frozen=True)
+class Move:
+    """A price of one drive at which the answer becomes another."""
+
+    drive: str
+    dollars: float
+    change: float
+    """From the price of today, as a share; below 0 where it is to fall."""
+
+
+@dataclass(frozen=True)
 class Choice:
     """Every drive tried: suitable ones first, in order of cost."""
 
@@ -41,6 +52,7 @@ class Choice:
     """What the trace is too short for, or does not have."""
     is_whole: bool = True
     """Whether all drives were tried; an interruption ends that."""
+    terms: Terms | None = None
 
     @property
     def best(self) -> Offer | None:
@@ -51,6 +63,31 @@ class Choice:
     def command(self) -> str | None:
         """The `ssdlab run` that repeats the best one."""
         return None if self.best is None else self.best.command
+
+    def moves(self) -> list[Move]:
+        """Prices that would change the answer, in order of distance: of the best drive and others.
+
+        Of drives that meet the goals, in the numbers in which they were tried.
+        """
+        best = self.best
+        if best is None or best.dollars is None or not best.price:
+            return []
+        others = [it for it in self.offers if it.meets and it is not best and it.price]
+        found = []
+        for it in others:
+            least = (best.dollars - it.power_dollars) / it.drives
+            if it.price and least > 0:
+                found.append(Move(it.drive, least, least / it.price - 1))
+        if others:
+            cheapest = min(it.price_of_all for it in others)
+            most = (cheapest - best.power_dollars) / best.drives
+            found.append(Move(best.drive, most, most / best.price - 1))
+        return sorted(found, key=lambda it: abs(it.change))
+
+    def priced(self) -> list[str]:
+        """Dates of the catalogue prices used, sorted and without repetition."""
+        when = [self.terms.of_when(it.drive) for it in self.offers] if self.terms else []
+        return sorted({it for it in when if it is not None})
 
     def to_dict(self) -> dict[str, Any]:
         """The choice in the form of `ssdlab choose --json`; times in us, sizes in bytes."""
@@ -66,6 +103,8 @@ class Choice:
             "notes": list(self.notes),
             "best": None if self.best is None else self.best.drive,
             "command": self.command,
+            "priced": self.priced(),
+            "moves": [dataclasses.asdict(it) for it in self.moves()],
             "offers": [it.to_dict() for it in self.offers],
         }
 
@@ -81,6 +120,7 @@ def choose(
     most: int = MAX_DRIVES,
     prices: Mapping[str, float] | None = None,
     power_dollars_per_kwh: float | None = None,
+    catalogue: str | os.PathLike[str] | None = None,
     assignments: Sequence[str] = (),
     columns: str | None = None,
     seed: int = 42,
@@ -92,7 +132,8 @@ def choose(
     lifetime, by default 5 where a run or a rating tells it; `need` further ones as
     `ssdlab cost` has them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the
     catalogue, `most` how many of one kind may be striped, `prices` dollars by drive instead of the
-    assumed ones, `power_dollars_per_kwh` adds what they draw over the years.
+    catalogue's, `power_dollars_per_kwh` adds what they draw over the years; rows of the file
+    `catalogue` go over those of the catalogue that ships.
     `told` gets each row as it comes, the rows there are and those there will be.
     Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at Ctrl-C.
 
@@ -102,8 +143,9 @@ def choose(
     load = Load.of(Path(path), columns)
     need = _need(need)
     limit = sizing.YEARS if years is None else years
-    terms = terms_of(limit, prices or {}, power_dollars_per_kwh, drives)
-    names = unique(drives) or [it.name for it in devices.to_buy()]
+    rows = market.with_own(None if catalogue is None else Path(catalogue))
+    terms = terms_of(limit, prices or {}, power_dollars_per_kwh, drives, rows)
+    names = unique(drives) or [*rows]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
     goals.append(Goal("years", limit, at_least=True, if_known=years is None))
@@ -124,7 +166,7 @@ def among(
     hunt = Hunt(asked, names, told)
 
     def found(is_whole: bool) -> Choice:
-        return Choice(asked.load, asked.goals, need, hunt.found(), notes, is_whole)
+        return Choice(asked.load, asked.goals, need, hunt.found(), notes, is_whole, asked.terms)
 
     try:
         hunt.run()
@@ -158,15 +200,19 @@ def _need(need: str | Need | None) -> Need:
 
 
 def terms_of(
-    years: float, prices: Mapping[str, float], power: float | None, drives: Sequence[str]
+    years: float,
+    prices: Mapping[str, float],
+    power: float | None,
+    drives: Sequence[str],
+    rows: Mapping[str, market.Rated],
 ) -> Terms:
-    """The input of a price. Raises `InputError` for a price of no drive of the choice."""
-    known = [*devices.DEVICES, *drives]
+    """Terms of the dollars. Raises `InputError` for a price of no drive of the choice."""
+    known = [*devices.DEVICES, *rows, *drives]
     for name, dollars in prices.items():
         if name not in known:
             raise InputError(
                 f"--price {name}: no drive of this choice; drives: "
-                f"{', '.join(unique(drives) or [it.name for it in devices.to_buy()])}"
+                f"{', '.join(unique(drives) or rows)}"
             )
         if not (math.isfinite(dollars) and dollars >= 0):
             raise InputError(f"--price {name}={dollars:g}: a price is 0 or more dollars")
@@ -174,7 +220,7 @@ def terms_of(
         raise InputError(f"--years {years:g}: more than 0, and finite")
     if power is not None and not (math.isfinite(power) and power >= 0):
         raise InputError(f"--power-dollars-per-kwh {power:g}: expected a number, 0 or more")
-    return Terms(years, prices, power)
+    return Terms(years, prices, power, rows)
 
 
 def unique(names: Sequence[str]) -> list[str]:

@@ -49,6 +49,7 @@ from ssdlab.device.units import TIME
 @shared.ONLY
 @shared.most("most", choosing.MAX_DRIVES)
 @shared.PRICES
+@shared.CATALOGUE
 @click.option(
     "--power-dollars-per-kwh",
     metavar="NUMBER",
@@ -68,6 +69,7 @@ def choose(
     drives: tuple[str, ...],
     most: int,
     prices: tuple[str, ...],
+    own_catalogue: Path | None,
     power_dollars_per_kwh: float | None,
     assignments: tuple[str, ...],
     seed: int,
@@ -94,6 +96,7 @@ def choose(
                 drives=drives,
                 most=most,
                 prices=shared.dollars(prices),
+                catalogue=own_catalogue,
                 power_dollars_per_kwh=power_dollars_per_kwh,
                 assignments=assignments,
                 columns=columns,

@@ -32,7 +32,7 @@ def choice(found: Choice, file: IO[str]) -> str:
     sections += [_answer(found), _table(found)]
     if failing := [it for it in found.offers if not it.meets]:
         sections.append(Text("\n".join(["Why not:", *(f"  {_why(it)}" for it in failing)])))
-    sections.append(Text("\n".join(NOTES), style="dim"))
+    sections.append(Text("\n".join([*prices(found), *NOTES]), style="dim"))
     text = rendered(console, sections)
     if found.command is not None:  # one line, to be copied
         text += f"\nThe same by itself:\n{found.command}\n"
@@ -81,9 +81,22 @@ def _lasts(offer: Offer) -> str:
     return f"{lasts}{' (rated)' if is_rated else ''}"
 
 
+def prices(found: Choice) -> list[str]:
+    """How old the prices are, and how far they must move for another answer."""
+    lines = []
+    if any(it.is_assumed and it.price is not None for it in found.offers):
+        lines.append("*: an assumed street price; --price or --catalogue gives yours.")
+    if when := found.priced():
+        lines.append(f"Prices of the catalogue are of {', '.join(when)}.")
+    if moves := found.moves()[:2]:
+        each = [f"{it.drive} {dollars(it.dollars)} ({100 * it.change:+.0f} %)" for it in moves]
+        lines.append(f"Another drive would be cheapest at {' or '.join(each)} a drive.")
+    return lines
+
+
 NOTES = (
-    "*: an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.",
     "life: of the flash under this trace around the clock; (rated): too few erasures were seen, or "
     "all of few blocks, so by the rated drive writes of its sheet; at least: by arithmetic.",
-    "watts: between idle and active as its sheet has them, by how busy the dies are.",
+    "watts: between idle and active by how busy the dies are; `ssdlab catalogue show` has their "
+    "sources.",
 )

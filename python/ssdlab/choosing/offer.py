@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ssdlab.catalogue import devices
 from ssdlab.choosing import reasons
+from ssdlab.market import Rated, shipped
 from ssdlab.running.facts import tail
 from ssdlab.sizing.trial import DAYS, Trial
 
@@ -120,11 +120,11 @@ class Terms:
     years: float
     prices: Mapping[str, float]
     power_dollars_per_kwh: float | None
+    catalogue: Mapping[str, Rated] = field(default_factory=shipped)
 
-    def rated(self, drive: str) -> devices.Rated | None:
+    def rated(self, drive: str) -> Rated | None:
         """Rating of a catalogue drive."""
-        row = devices.DEVICES.get(drive)
-        return None if row is None else row.rated
+        return self.catalogue.get(drive)
 
     def dwpd(self, drive: str) -> float | None:
         """Rated drive writes per day."""
@@ -154,15 +154,20 @@ class Terms:
         if drive in self.prices:
             return self.prices[drive], False
         rated = self.rated(drive)
-        return (None, False) if rated is None else (rated.dollars, True)
+        return (None, False) if rated is None else (rated.price, rated.is_assumed)
+
+    def of_when(self, drive: str) -> str | None:
+        """Date of the catalogue's price of the drive; None where the user gave another."""
+        rated = self.rated(drive)
+        return None if rated is None or drive in self.prices else rated.priced or None
 
 
-def _watts(trial: Trial, rated: devices.Rated | None) -> float | None:
+def _watts(trial: Trial, rated: Rated | None) -> float | None:
     """Power of one drive: by its energy model, else between idle and active by utilisation."""
     results = trial.found[0]
     if (energy := results.get("energy")) and energy["mean_watts"]:
         return float(energy["mean_watts"]) / trial.design.drives
-    if rated is None:
+    if rated is None or rated.idle_watts is None or rated.active_watts is None:
         return None
     busy = statistics.fmean(unit["busy"] for unit in results["units"])
     return rated.idle_watts + min(busy, 1.0) * (rated.active_watts - rated.idle_watts)

@@ -10,7 +10,7 @@ import click
 
 from ssdlab._core import InputError
 from ssdlab.cli import completion
-from ssdlab.cli.options import no_cache
+from ssdlab.cli.options import PATH, no_cache
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
@@ -29,6 +29,14 @@ PRICES = click.option(
     metavar="DRIVE=DOLLARS",
     multiple=True,
     help="What a drive costs, such as samsung-pm9a3=140; repeatable.",
+)
+#: Rows over those of the catalogue that ships.
+CATALOGUE = click.option(
+    "own_catalogue",
+    "--catalogue",
+    metavar="FILE.toml",
+    type=PATH,
+    help="Your own drives and prices, as `ssdlab catalogue add` writes them.",
 )
 
 

@@ -61,6 +61,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "list": Place("catalogue", "list_command", "devices, workloads, policies and formats"),
         "show": Place("catalogue", "show", "one name in detail"),
         "keys": Place("catalogue", "keys", "find a configuration key by any name for it"),
+        "catalogue": Place("market", "catalogue", "prices, watts and rated writes"),
         "cache": Place("cache", "cache", "prepared drives and tables kept: show, clear"),
         "schema": Place("schema", "schema", "the JSON Schema of experiment files"),
     },

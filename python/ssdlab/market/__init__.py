@@ -1,0 +1,128 @@
+"""Commercial data of drives: price, watts and rated writes, with their dates and sources.
+
+The table that ships is `catalogue.toml`; one of the user's has the same form, and its rows go over
+those that ship. Prices age: every answer that rests on them says when they are of.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ssdlab import layers, toml
+from ssdlab._core import InputError
+
+#: The beginning of a source of a figure that nobody published.
+ASSUMED = "assumed"
+HEAD = "# A catalogue for --catalogue of ssdlab choose and ask."
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Commercial data of one drive."""
+
+    name: str
+    price: float | None = None
+    """Dollars of one drive."""
+    priced: str = ""
+    """The year, month or day of the price."""
+    price_source: str = ""
+    idle_watts: float | None = None
+    """Awake, without requests."""
+    active_watts: float | None = None
+    watts_source: str = ""
+    dwpd: float | None = None
+    """Drive writes a day over five years."""
+    device: str | None = None
+    """The device file of a drive that is no preset."""
+
+    @property
+    def is_assumed(self) -> bool:
+        """True if the price is an assumption."""
+        return self.price_source.startswith(ASSUMED)
+
+    @property
+    def drive(self) -> str:
+        """The drive as `--device` takes it."""
+        return self.device or self.name
+
+    def toml(self) -> str:
+        """The row as a table of a catalogue."""
+        keys = dataclasses.asdict(self)
+        name = keys.pop("name")
+        given = {key: value for key, value in keys.items() if value not in (None, "")}
+        lines = [f"{key} = {_value(value)}" for key, value in given.items()]
+        return "\n".join([f"[drive.{_value(name)}]", *lines])
+
+
+#: Keys of a row that are numbers, none below 0; the others are texts.
+NUMBERS = ("price", "idle_watts", "active_watts", "dwpd")
+KEYS = tuple(it.name for it in dataclasses.fields(Rated) if it.name != "name")
+
+
+@functools.cache
+def shipped() -> Mapping[str, Rated]:
+    """The rows of the catalogue that ships, by the name of the preset."""
+    text = resources.files("ssdlab.market").joinpath("catalogue.toml").read_text("utf-8")
+    return parse("the catalogue", text)
+
+
+def with_own(path: Path | None) -> Mapping[str, Rated]:
+    """The catalogue with the rows of a file over it, by what `--device` takes.
+
+    Device files of the rows are relative to the catalogue. Raises `InputError`.
+    """
+    return dict(shipped()) if path is None else {**shipped(), **read(path)}
+
+
+def read(path: Path) -> dict[str, Rated]:
+    """The rows of a catalogue, by what `--device` takes. Raises `InputError`."""
+    found = {}
+    for row in parse(str(path), layers.from_file(path).text).values():
+        if row.device is not None:
+            row = dataclasses.replace(row, device=str(path.parent / row.device))
+        found[row.drive] = row
+    return found
+
+
+def parse(source: str, text: str) -> dict[str, Rated]:
+    """The rows of a text by name. Raises `InputError`, which names `source`."""
+    tables = toml.parse(source, text)
+    if unknown := [key for key in tables if key != "drive"]:
+        raise InputError(f'{source}: unknown table "{unknown[0]}"; a catalogue has [drive.NAME]')
+    rows = tables.get("drive", {})
+    if not isinstance(rows, dict) or not all(isinstance(it, dict) for it in rows.values()):
+        raise InputError(f"{source}: drive: expected tables such as [drive.samsung-pm9a3]")
+    return {name: _row(f"{source}: drive.{name}", name, keys) for name, keys in rows.items()}
+
+
+def _row(where: str, name: str, keys: Mapping[str, Any]) -> Rated:
+    for key, value in keys.items():
+        if key not in KEYS:
+            raise InputError(f'{where}: unknown key "{key}"; keys are {", ".join(KEYS)}')
+        if key in NUMBERS:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not math.isfinite(value) or value < 0:
+                what = "dollars" if key == "price" else "a number"
+                raise InputError(f"{where}.{key} = {value!r}: expected {what}, 0 or more")
+        elif not isinstance(value, str):
+            raise InputError(f"{where}.{key} = {value!r}: expected a string")
+    if "price" in keys and not keys.get("priced"):
+        raise InputError(f'{where}: price without priced: say when, such as priced = "2026-11"')
+    watts = [keys.get(key) for key in ("idle_watts", "active_watts")]
+    if (watts[0] is None) != (watts[1] is None):
+        raise InputError(f"{where}: idle_watts and active_watts go together")
+    return Rated(name, **keys)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return f"{value:g}" if isinstance(value, float) else str(value)
