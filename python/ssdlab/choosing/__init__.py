@@ -133,7 +133,7 @@ def choose(
     `ssdlab cost` has them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the
     catalogue, `most` how many of one kind may be striped, `prices` dollars by drive instead of the
     catalogue's, `power_dollars_per_kwh` adds what they draw over the years; rows of the file
-    `catalogue` go over those of the catalogue that ships.
+    `catalogue` replace shipped ones.
     `told` gets each row as it comes, the rows there are and those there will be.
     Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at Ctrl-C.
 

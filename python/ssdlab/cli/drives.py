@@ -30,7 +30,7 @@ PRICES = click.option(
     multiple=True,
     help="What a drive costs, such as samsung-pm9a3=140; repeatable.",
 )
-#: Rows over those of the catalogue that ships.
+#: Rows that replace or add to the shipped catalogue.
 CATALOGUE = click.option(
     "own_catalogue",
     "--catalogue",

@@ -1,7 +1,7 @@
 """Commercial data of drives: price, watts and rated writes, with their dates and sources.
 
-The table that ships is `catalogue.toml`; one of the user's has the same form, and its rows go over
-those that ship. Prices age: every answer that rests on them says when they are of.
+The table that ships is `catalogue.toml`; one of the user's has the same form, and its rows
+replace shipped ones. Prices age: every answer that rests on them says when they are of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ssdlab import layers, toml
 from ssdlab._core import InputError
 
-#: The beginning of a source of a figure that nobody published.
+#: Begins the source of a figure without publication.
 ASSUMED = "assumed"
 HEAD = "# A catalogue for --catalogue of ssdlab choose and ask."
 

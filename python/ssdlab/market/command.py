@@ -72,7 +72,7 @@ def show(own_catalogue: Path | None, as_json: bool, quiet: bool) -> None:
 @click.option("--dwpd", type=float, metavar="NUMBER", help="Rated drive writes a day, five years.")
 @click.option("--idle-watts", type=float, metavar="NUMBER", help="Awake, without requests.")
 @click.option("--active-watts", type=float, metavar="NUMBER", help="Under load.")
-@click.option("--source", metavar="TEXT", default="you", help="Who said the price.")
+@click.option("--source", metavar="TEXT", default="you", help="Source of the price.")
 @click.option("--priced", metavar="DATE", help="When the price was asked. [default: today]")
 @click.option(
     "--catalogue",

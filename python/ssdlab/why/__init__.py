@@ -344,7 +344,7 @@ class _Hunt:
         return _mean(before), [row for row in ranked if row.gain is not None], left_out
 
     def _ranked(self) -> list[Row]:
-        """The changes that could be tried; of equal helps, what is cheaper comes first."""
+        """The changes that could be tried; among equals the cheaper change comes first."""
         rows = [self._row(it) for it in self.stacks if it is not None and it not in self.refused]
         order = [intervals.HELPS, intervals.TRADES, intervals.FAILED, intervals.UNKNOWN,
                  intervals.LITTLE, intervals.NO_EFFECT, intervals.EXCLUDED, intervals.DROPPED,

@@ -45,7 +45,7 @@ class Change:
 
     @property
     def price(self) -> tuple[int, int]:
-        """What sorts changes by how dear they are to make: the group, then the number of keys."""
+        """Order of changes by effort: the group, then the number of keys."""
         return (OWN, *GROUPS).index(self.group), len(self.assignments)
 
     @property

@@ -8,7 +8,7 @@ once, makes no finding more likely by chance.
 
 Logarithms of a p99 that jumps between two values are no Gaussian: four seeds that happen to agree
 leave the interval no width. So it is never narrower than half of the experiment's own spread over
-seeds would make it, and what is advised first has held on fresh seeds (`holds`).
+seeds would make it, and the first advice has held on fresh seeds (`holds`).
 
 A change is dropped that shows no gain with the first seed, half of the least with two, or less than
 the least at a look, whatever later seeds would say: that finds nothing that is not there. It may
@@ -31,8 +31,8 @@ LOOKS = ((4, 0.2), (6, 0.3), (9, 0.5))
 LEAST = 1.03
 #: A standard deviation of paired ratios below this share of the experiment's own is not believed.
 PAIRED = 0.5
-#: So many first advices are tried with so many fresh seeds: six of six gains come by chance with
-#: 1 in 64, which is below 5 % divided among three.
+#: The number of first advices that are tried with fresh seeds, and of these seeds: six of six
+#: gains come by chance with 1 in 64, which is below 5 % divided among three.
 CONFIRMED, FRESH = 3, 6
 
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
@@ -116,7 +116,7 @@ def gain(ratios: Sequence[float], comparisons: int, spread: float = 0.0) -> Gain
 def holds(fresh: Sequence[float], spread: float = 0.0) -> bool:
     """True if a gain holds on seeds that it was not found with.
 
-    Each of them has it, or their interval is above 0.
+    Each seed shows it, or their interval is above 0.
 
     >>> holds([0.1, 0.5, 0.2, 0.3, 0.1, 0.4]), holds([0.0, 5.0, 0.0, 0.0, 5.0, 5.0])
     (True, False)

@@ -66,7 +66,7 @@ impl Ageing {
         }
     }
 
-    /// The effects of wear, after the host has written so many bytes since counts began.
+    /// The effects of wear; `host_bytes` were written since counts began.
     pub(crate) fn keep(&self, host_bytes: u64) -> AgeingState {
         AgeingState {
             life: self.life.clone(),

@@ -257,7 +257,7 @@ impl Ftl {
             free,
             closed,
             moved_age: memory::zeroed(self.blocks.moved_age.len()),
-            // The drive goes on with its counts.
+            // The counters of the drive are kept.
             ageing: self.ageing.keep(0),
             heat: self.streams.heat.forgotten(),
             write_pointer: memory::zeroed(self.placement.write_pointer.len()),
