@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import figures
 import house
 import house_pairs
 import house_prose
@@ -73,6 +74,15 @@ def compared(table, counts, of):
 
 
 law("sentences to rewrite")(house_prose.found)
+
+
+@law("figures of pages that no command gives")
+def loose_figures():
+    found = Counter()
+    for row in figures.rows(figures.TABLE.read_text(encoding="utf-8")):
+        if row.origin in ("given", "measured"):
+            found[row.origin] += len(row.figures)
+    return found
 
 
 # Rust
