@@ -1,7 +1,11 @@
-"""`ssdlab.Drive`: steps of any length give the answers of a run, and mistakes are errors."""
+"""`ssdlab.Drive`: steps of any length give the answers of a run, mistakes are errors, and the
+examples of programs that step a drive run.
+"""
 
 import copy
+import importlib.util
 import random
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -195,3 +199,72 @@ def test_zones_are_asked_for_as_they_are():
     drive.submit(op="write", offset=0, bytes=4096)
     drive.submit(at=1, op="reset", offset=0, bytes=0)
     assert [it.status for it in drive.advance()] == ["ok", "invalid_write", "ok"]
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples/embed"
+
+
+def example(name):
+    """The module of an example."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_processes_of_simpy_wait_for_the_drive(capsys):
+    simpy = pytest.importorskip("simpy", reason="pip install simpy")
+    it = example("simpy_process")
+    it.main(milliseconds=5)
+    readers, drive = capsys.readouterr().out.splitlines()
+    reads = int(readers.split()[0])
+    assert reads > 100 and drive == f"the drive: {reads} reads, 25 writes"
+    # One process gets the latencies of a program without SimPy.
+    env, drive = simpy.Environment(), ssdlab.Drive("agrawal2008")
+    disk, alone, latencies = it.Disk(env, drive.clone()), drive.clone(), []
+    env.process(it.reader(env, disk, 1000, random.Random(3), latencies))
+    env.run(until=20_000_000)
+    draw, now = random.Random(3), 0
+    for latency in latencies:
+        alone.submit(at_ns=now, offset=draw.randrange(1000) * 4096)
+        [answer] = alone.advance()
+        assert answer.latency_ns == latency
+        now = answer.at_ns + round(draw.expovariate(1 / 20_000))
+    assert len(latencies) > 50
+
+
+class Watched:
+    """A drive, and what it is asked."""
+
+    def __init__(self, drive):
+        self.drive, self.asked = drive, []
+        self.advance, self.next_event_ns = drive.advance, drive.next_event_ns
+
+    def submit(self, **request):
+        """Notes the request."""
+        self.asked.append((request["op"], request["offset"]))
+        return self.drive.submit(**request)
+
+
+def test_kv_blocks_come_back_from_the_drive(capsys):
+    it = example("kv_cache")
+    drive = Watched(ssdlab.Drive("samsung-pm9a3", set={"device.scale": 16}))
+    there = it.Server(drive, 30, 4).run()
+    again = it.Server(None, 30, 4).run()
+    assert there.tokens == again.tokens > 0
+    assert sum(there.first_token_ns) < sum(again.first_token_ns)
+    written = set()
+    for op, offset in drive.asked:
+        written |= {offset} if op == "write" else set()
+        assert offset in written, "a block is read that was not written"
+    reads = [offset for op, offset in drive.asked if op == "read"]
+    host = drive.drive.report().host
+    assert host.read.bytes == len(reads) * it.BLOCK_BYTES > 0
+    it.main(conversations=4, turns=2)
+    assert "from the drive" in capsys.readouterr().out
+
+
+def test_the_guide_has_the_lines_of_the_example():
+    guide = (EXAMPLES.parents[1] / "docs/embed.md").read_text()
+    shown = guide.split("class Disk")[1].split("```")[0]
+    assert "class Disk" + shown.rstrip() in (EXAMPLES / "simpy_process.py").read_text()
