@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ssdlab import InputError, layers, run
+from ssdlab import Experiment, InputError, layers, run
 from ssdlab.charts import matplotlib
 from ssdlab.pts import Report, chosen, figures, jobs, measured, plan, report, sentences, simulate
 from ssdlab.pts import run as run_tests
@@ -83,6 +83,11 @@ def test_the_table_has_the_loads_of_the_specification():
         assert {*test.tracked} <= {*names}
 
 
+def test_a_purged_array_has_no_data_on_its_members():
+    keys = {"kind": "array", "member": {"kind": "ssd", "wear": {}}, "spare": {"kind": "disk"}}
+    assert simulate._purged(keys) == {"member": {"fill": "empty"}}
+
+
 def test_small_blocks_and_reads_have_more_requests(found):
     iops = found.simulated["iops"]
     assert len(iops.rounds) == 5
@@ -109,11 +114,23 @@ def test_latency_is_of_one_request_at_a_time(found):
     assert outcome.mean("rw0-bs512", "mean_us") > 2 * outcome.mean("rw0-bs4k", "mean_us")
 
 
-def test_a_purged_drive_slows_down_as_it_is_written(found):
-    curve = found.simulated["wsat"].curve()
-    assert len(curve) == 25
-    assert curve[-1][0] == pytest.approx(15e9, rel=0.05), "bytes are of the whole drive"
-    assert curve[0][1] > 2 * curve[-1][1]
+def test_a_purged_drive_slows_down_as_it_is_written():
+    curve = report_of("wsat", most_rounds=15).simulated["wsat"].curve()
+    assert len(curve) in (50, 75)
+    assert curve[24][0] == pytest.approx(15e9, rel=0.05), "bytes are of the whole drive"
+    # It has no data: cleaning begins when as much is written as there is flash. The buffer takes
+    # the first writes.
+    fast, slow = curve[1:25], curve[29:]
+    assert min(it[1] for it in fast) > 0.9 * max(it[1] for it in fast)
+    assert max(it[1] for it in slow) < 0.7 * fast[0][1]
+
+
+@pytest.mark.parametrize("test", plan.TESTS.values(), ids=plan.TESTS)
+def test_as_many_rounds_as_are_simulated_go_into_a_workload(test):
+    most = simulate.simulated_rounds(test)
+    text = jobs.simulated(test, most, 0.02, [*test.round, *test.after])
+    Experiment(device="samsung-pm9a3", workload={"kind": "fio", "job": text})
+    assert most >= 5
 
 
 def test_demand_brings_requests_until_the_knee(found):
@@ -195,7 +212,10 @@ def test_the_command_prints_tables_and_writes_numbers(ssdlab, tmp_path):
 def test_the_whole_test_of_a_current_drive_is_steady_and_meets_its_sheet():
     found = Report("samsung-pm9a3", chosen(None))
     outcomes = {it.test.word: it for it in run_tests(found)}
-    assert all(it.is_steady for it in outcomes.values() if it.test.tracked)
+    # Random writes leave places without data for more than four drive writes.
+    assert all(
+        it.is_steady or it.test.word == "wsat" for it in outcomes.values() if it.test.tracked
+    )
     iops = outcomes["iops"]
     assert iops.mean("rw100-bs4k", "iops") == pytest.approx(580e3, rel=0.05)
     # SSD-iq measured 76.5 K/s beside reads.

@@ -29,6 +29,8 @@ from ssdlab.running import Progress
 
 #: The writes of the test of IOPS without time: as many bytes of each size, the drive's share each.
 MIXED = 4
+#: The clones of jobs that a workload may have: each thread of each load of each round is one.
+MOST_CLONES = 4096
 #: Kinds of devices that cannot be prepared: nothing that was written changes them.
 WITHOUT_FLASH = ("disk", "law")
 #: A minute of the whole drive lasts at least this long on the simulated part.
@@ -45,14 +47,17 @@ class Drive:
     capacity_bytes: int
     logical_block: int
     """The least that a request reads or writes, bytes."""
+    purged: Mapping[str, Any]
+    """The keys of its section that leave it without data."""
     states: Mapping[str, Path]
 
     def run(self, test: Test, text: str, told: Callable[[Progress], object]) -> Results:
         """The results of a job file from the state in which the test begins."""
-        run: dict[str, Any] = {}
+        table: dict[str, Any] = {"workload": {"kind": "fio", "job": text}}
         if test.start in self.states:
-            run["load_drive"] = str(self.states[test.start])
-        table = {"workload": {"kind": "fio", "job": text}, "run": run}
+            table["run"] = {"load_drive": str(self.states[test.start])}
+        else:
+            table["device"] = self.purged
         stack = [*self.stack, *layers.from_mapping(f"the test {test.word}", table)]
         return running.run_layers(stack, progress=told)
 
@@ -86,7 +91,7 @@ class Crew:
 
     def test(self, test: Test) -> Outcome:
         """A test: five rounds, and more of them until it is steady."""
-        drive, most = self.drive, min(test.most_rounds, self._most_rounds or test.most_rounds)
+        drive, most = self.drive, min(simulated_rounds(test), self._most_rounds or test.most_rounds)
         minute = self.minute(test)
         loads = [*test.round, *test.after]
         refused = {it.name: why for it in loads if (why := self._refusal(it)) is not None}
@@ -169,7 +174,23 @@ def prepared(
             [*stack, *layers.from_mapping("its size", {"workload": {"requests": 1}})]
         ).capacity_bytes
         scale = int(keys.get("scale", 1))
-        yield Drive(device, stack, scale, capacity, logical_block, states)
+        yield Drive(device, stack, scale, capacity, logical_block, _purged(keys), states)
+
+
+def simulated_rounds(test: Test) -> int:
+    """The most rounds of a test that one workload has room for, at most those of the table."""
+    each, after = (
+        sum(load.threads * test.times(load, False) for load in loads)
+        for loads in (test.round, test.after)
+    )
+    return min(test.most_rounds, (MOST_CLONES - after) // each) if each else test.most_rounds
+
+
+def _purged(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a device that leave its drives without data, which presets have all over them."""
+    parts = {name: _purged(it) for name, it in keys.items() if isinstance(it, Mapping)}
+    own = {"fill": "empty"} if keys.get("kind") == "ssd" else {}
+    return own | {name: it for name, it in parts.items() if it}
 
 
 def _preparing(state: str) -> dict[str, dict[str, Any]]:
