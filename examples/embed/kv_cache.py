@@ -119,7 +119,7 @@ class Server:
                 it.written = it.context // BLOCK_TOKENS * BLOCK_TOKENS
 
     def step(self):
-        """Make a token for each in the batch, after the prompts of those that are new; the end."""
+        """Make a token for each in the batch, after the prompts of new ones; the end."""
         prefill_ns = sum(it.prefill for it in self.batch) * PREFILL_NS_PER_TOKEN
         end_ns = self.now_ns + STEP_NS + len(self.batch) * STEP_NS_PER_TURN + prefill_ns
         for it in self.batch:

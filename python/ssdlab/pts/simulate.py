@@ -178,7 +178,7 @@ def prepared(
 
 
 def simulated_rounds(test: Test) -> int:
-    """The most rounds of a test that one workload has room for, at most those of the table."""
+    """The most rounds of a test for which one workload has room, up to the rounds of the table."""
     each, after = (
         sum(load.threads * test.times(load, False) for load in loads)
         for loads in (test.round, test.after)
