@@ -69,6 +69,21 @@ def test_what_fio_measured_is_compared_with_a_drive_under_the_same_jobs(ssdlab, 
     assert "classes.reads.read.iops" in {row.name for row in found.shown()}
 
 
+def test_what_a_run_wrote_as_fio_names_its_load(ssdlab, job, tmp_path):
+    done = ssdlab("run", job.name, *DRIVE, "--format", "fio")
+    first, second = json.loads(done.stdout)["jobs"]
+    common = {"bs": "4k", "iodepth": "4", "size": "4m"}
+    assert first["job options"] == common | {"rw": "randwrite"}
+    assert second["job options"] == common | {"stonewall": "", "rw": "randread"}
+    (tmp_path / "fio.json").write_text(done.stdout)
+    job.unlink()
+    said = ssdlab("compare", "fio.json", "samsung-pm9a3", "--json", "-")
+    assert said.returncode == 0, said.stderr
+    rows = {row["name"]: row for row in json.loads(said.stdout)["rows"]}
+    for name in ("classes.reads.read.iops", "classes.writes.write.percentiles_us.99"):
+        assert rows[name]["difference_percent"] == pytest.approx(0, abs=0.1)
+
+
 MEASURED = {
     "fio version": "fio-3.33",
     "jobs": [

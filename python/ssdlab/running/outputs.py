@@ -39,26 +39,48 @@ def fio(results: Results) -> str:
     The latency is from submission to completion, fio's `lat_ns`. The simulator has no submission
     latency of its own, so `clat_ns` is the same.
     """
-    if results.experiment.workload.kind == "fio" and (apart := results.get("classes")):
-        names = sorted(apart, key=_places(results.experiment.workload))
+    is_fio = results.experiment.workload.kind == "fio"
+    sections = _sections(results.experiment.workload) if is_fio else {}
+    if is_fio and (apart := results.get("classes")):
+        names = sorted(apart, key=_places([*sections]))
         jobs = [_fio_group(name, n, apart[name]) for n, name in enumerate(names)]
+        for each in jobs:
+            # Concurrent jobs share their figures, so that no section describes them.
+            if len(jobs) == len(sections) and each["jobname"] in sections:
+                each["job options"] = sections[each["jobname"]]
         text = {"fio version": f"ssdlab-{results.version}", "jobs": jobs}
         return json.dumps(text, indent=2) + "\n"
     job: dict[str, Any] = {"jobname": results.experiment.title, "groupid": 0, "error": 0}
     if results.experiment.workload.kind == "closed":
         job["job options"] = _fio_options(results.experiment.workload)
+    elif len(sections) == 1:
+        job |= {"jobname": [*sections][0], "job options": [*sections.values()][0]}
     for op in ("read", "write", "trim"):
         job[op] = _fio_direction(results.host[op], results.simulated_seconds)
     text = {"fio version": f"ssdlab-{results.version}", "jobs": [job]}
     return json.dumps(text, indent=2) + "\n"
 
 
-def _places(workload: Any) -> Callable[[str], tuple[int, str]]:
-    """Position of a group of jobs in the job file; results have them by name."""
+def _sections(workload: Any) -> dict[str, dict[str, str]]:
+    """The jobs of a job file in order, each with its options and those of `[global]`."""
     text = workload.get("job") or ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         text = text or Path(workload.path).read_text(encoding="utf-8")
-    sections = re.findall(r"^\s*\[(.+?)\]", text, re.MULTILINE)
+    common: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    options = common
+    for line in map(str.strip, text.splitlines()):
+        if section := re.match(r"\[(.+?)\]", line):
+            is_global = section[1] == "global"
+            options = common if is_global else found.setdefault(section[1], dict(common))
+        elif line and line[0] not in "#;":
+            key, _, value = line.partition("=")
+            options[key.strip()] = value.strip()
+    return found
+
+
+def _places(sections: list[str]) -> Callable[[str], tuple[int, str]]:
+    """Position of a group of jobs in the job file; results have them by name."""
 
     def place(name: str) -> tuple[int, str]:
         base, _, number = name.rpartition(" ")

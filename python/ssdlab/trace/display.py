@@ -121,8 +121,10 @@ def _requests(found: Record) -> RenderableType:
     rows += [
         ("read share", _percent(found.read_share)),
         ("mean size", "-" if found.mean_bytes is None else size(found.mean_bytes)),
-        ("total", size(found.total_bytes)),
+        ("read and written", size(found.total_bytes)),
     ]
+    if found.trims:
+        rows.append(("trimmed", size(found.trimmed_bytes)))
     return fact_table("Requests", rows)
 
 

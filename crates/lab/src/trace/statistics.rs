@@ -119,7 +119,9 @@ struct Touched {
 pub(super) struct Statistics {
     counts: ByOp,
     fua: u64,
+    /// Read and written.
     bytes: u128,
+    trimmed: u128,
     sizes: Sizes,
     pages: Pages,
     devices: BTreeMap<u32, Touched>,
@@ -148,9 +150,12 @@ impl Statistics {
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         self.counts.add(op);
         self.fua += u64::from(fua);
-        self.bytes += u128::from(bytes);
+        // A trim moves no data.
+        let (moved, trimmed) = if op == Op::Trim { (0, bytes) } else { (bytes, 0) };
+        self.bytes += u128::from(moved);
+        self.trimmed += u128::from(trimmed);
         let since = self.arrivals.add(record);
-        self.peak.add(since / NS_PER_S, bytes);
+        self.peak.add(since / NS_PER_S, moved);
         let known = self.devices.entry(device).or_default();
         if op == Op::Flush || !op.is_block() {
             return;
@@ -196,7 +201,8 @@ impl Statistics {
             "fua": self.fua,
             "read_share": share(reads, directed),
             "total_bytes": number(self.bytes),
-            "mean_bytes": (requests > 0).then(|| self.bytes as f64 / requests as f64),
+            "trimmed_bytes": number(self.trimmed),
+            "mean_bytes": (directed > 0).then(|| self.bytes as f64 / directed as f64),
             "footprint_bytes": number(u128::from(self.pages.count()) * PAGE_BYTES),
             "span_bytes": number(span * u128::from(SECTOR_BYTES)),
             "start_seconds": self.arrivals.earliest as f64 / 1e9,
@@ -275,8 +281,9 @@ mod tests {
             ("trims", json!(1)),
             ("flushes", json!(1)),
             ("read_share", json!(0.25)),
-            ("total_bytes", json!(41 * 512)),
-            ("mean_bytes", json!(4198.4)),
+            ("total_bytes", json!(33 * 512)),
+            ("trimmed_bytes", json!(8 * 512)),
+            ("mean_bytes", json!(4224.0)),
             // Pages 0, 1, 2, 3 and 100 of device 0, page 1 of device 1.
             ("footprint_bytes", json!(6 * 4096)),
             ("span_bytes", json!((808 + 1) * 512)),
