@@ -1,6 +1,7 @@
 """The recipes of CONTRIBUTING.md are followed: `recipes/` has an example of some of them, a diff
-with what is written by hand. All are applied to one copy of the checkout, which must compile; at
-full size, its tables are refreshed as the recipes say, its tests pass, and what was added works.
+with what is written by hand. Each applies; at night, all are applied to one copy of the checkout,
+which must compile, its tables are refreshed as the recipes say, its tests pass, and what was added
+works.
 
 The copy lies in the build directory and stays there: only crates that have changed since are
 compiled again, into the same directory as everything else. They have a version of their own: what
@@ -106,6 +107,13 @@ def test_a_recipe_names_every_file_that_its_example_touches(recipe):
 
 def test_every_example_is_of_a_recipe():
     assert [it.stem for it in RECIPES] == sorted(TITLES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda it: it.stem)
+def test_an_example_applies_to_this_checkout(recipe):
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout")
+    run("git", "apply", "--check", str(recipe), cwd=ROOT)
 
 
 def test_a_checkout_in_which_the_recipes_were_followed_compiles(followed):
