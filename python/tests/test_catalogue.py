@@ -5,13 +5,14 @@ import functools
 import json
 import operator
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 import ssdlab as package
 from ssdlab import catalogue
-from ssdlab.catalogue import glossary, search
+from ssdlab.catalogue import glossary, pages, search
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -201,3 +202,30 @@ def test_ratings_that_sheets_have_are_listed(ssdlab):
     rated = {line.split()[0]: line for line in lines if line.startswith(("samsung", "micron"))}
     assert " 0.26 " in rated["samsung-bm1743"] and " 0.05 " in rated["micron-5210-ion"]
     assert " 1 " in rated["samsung-pm9a3"]
+
+
+def test_the_docs_are_read_and_searched_without_a_network(ssdlab):
+    names = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")}
+    listed = ssdlab("docs").stdout.splitlines()
+    assert {line.split()[0] for line in listed} == names == set(pages.pages())
+    for name in ("drives", "docs/drives.md"):
+        assert ssdlab("docs", name).stdout == (DOCS / "drives.md").read_text().rstrip() + "\n"
+    found = ssdlab("docs", "queue", "depth").stdout.splitlines()
+    assert found[0] == "ssdlab docs glossary: Queue depth" and len(found) <= 2 * pages.MAX_FOUND
+    rows = json.loads(ssdlab("docs", "frontier", "--json").stdout)
+    assert all("frontier" in (row["heading"] + row["text"]).lower() for row in rows) and rows
+    assert json.loads(ssdlab("docs", "zones", "--json").stdout)[0]["title"] == "Zones"
+    failed = ssdlab("docs", "xyzzy")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert 'no section of the docs has "xyzzy"' in failed.stderr
+
+
+@pytest.mark.parametrize("term", [it.term for it in glossary.terms()])
+def test_every_term_is_found_in_the_docs(term):
+    assert pages.search(term)
+
+
+def test_a_page_with_code_is_parted_at_its_headings_only():
+    parts = [it for it in pages.sections() if it.page == "shell"]
+    headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", pages.pages()["shell"]))
+    assert [it.heading for it in parts] == headings

@@ -75,6 +75,8 @@ def test_a_source_distribution_holds_what_a_build_needs(tmp_path):
     assert {"Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "PKG-INFO"} <= inside
     assert not [name for name in inside if name.startswith(("python/tests", "notebooks", "."))]
     assert not [name for name in inside if name.endswith((".so", ".pyc"))]
+    pages = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
+    assert {f"python/ssdlab/catalogue/{page}" for page in pages} <= inside
     assert archive.stat().st_size < 3_000_000
     assert "License-Expression: Apache-2.0 OR MIT\n" in about
     assert f"Requires-Python: {PROJECT['requires-python']}\n" in about

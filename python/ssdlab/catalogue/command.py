@@ -1,4 +1,4 @@
-"""`ssdlab list`, `ssdlab show` and `ssdlab keys`: the catalogue of available names."""
+"""`ssdlab list`, `show`, `keys` and `docs`: the catalogue of available names, and the docs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import click
 
 from ssdlab import _core, catalogue
-from ssdlab.catalogue import devices, glossary, search
+from ssdlab.catalogue import devices, glossary, pages, search
 from ssdlab.cli import completion
 from ssdlab.cli.options import QUIETLY, ExamplesFirst
 
@@ -138,3 +138,42 @@ def keys(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
         click.echo(display.sections([it.name for it in found], sys.stdout), nl=False)
     else:
         click.echo(display.keys(wanted, found, sys.stdout), nl=False)
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("the pages", "ssdlab docs"),
+        ("one page", "ssdlab docs drives"),
+        ("the sections with all of these words", "ssdlab docs queue depth"),
+    ],
+)
+@click.argument("words", nargs=-1, metavar="[PAGE | SEARCH]", shell_complete=completion.pages)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of pages or sections.")
+@QUIETLY
+def docs(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+    """Read the docs without a network: list the pages, print one, or search their sections."""
+    wanted, every = " ".join(words), pages.pages()
+    name = wanted.removeprefix("docs/").removesuffix(".md")
+    found = [] if name in every or not wanted else pages.search(wanted)
+    if wanted and name not in every and not found:
+        raise _core.InputError(
+            f'no section of the docs has "{wanted}"; ssdlab docs lists the pages'
+        )
+    if quiet:
+        return
+    if as_json:
+        chosen = [name] if name in every else [] if wanted else every
+        rows = [{"page": it, "title": pages.title(every[it]), "text": every[it]} for it in chosen]
+        click.echo(json.dumps([*rows, *(it._asdict() for it in found)], indent=2))
+    elif name in every:
+        show_text = click.echo_via_pager if sys.stdout.isatty() else click.echo
+        show_text(every[name].rstrip())
+    elif found:
+        small = wanted.lower().split()
+        for it in found:
+            click.echo(f"ssdlab docs {it.page}: {it.heading}\n    {it.line(small)[:90]}")
+    else:
+        widest = max(map(len, every))
+        for page, text in every.items():
+            click.echo(f"{page.ljust(widest)}  {pages.title(text)}")

@@ -168,7 +168,7 @@ def of_packages() -> list[Device]:
 
 def kinds() -> dict[str, str]:
     """Kinds of devices, each with its summary."""
-    return {name: said for name, said in _core.list("devices") or [] if name not in DEVICES}
+    return {name: stated for name, stated in _core.list("devices") or [] if name not in DEVICES}
 
 
 def about(words: str) -> list[Device]:

@@ -28,13 +28,13 @@ class Term(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """Facts besides the meaning, one line each."""
-        said = {
+        stated = {
             "Unit": self.unit,
             "Keys": ", ".join(self.keys),
             "In results": ", ".join(self.results),
             "Also called": ", ".join(self.also),
         }
-        return [f"{name}: {text}" for name, text in said.items() if text]
+        return [f"{name}: {text}" for name, text in stated.items() if text]
 
 
 @cache

@@ -64,12 +64,12 @@ def keys(search: str) -> list[Found]:
     if row is not None:
         words = [term.lower() for term in row.terms]
         named = [name for word in words for name in every if word in name]
-        said = [name for name, it in every.items() if any(word in it.lower() for word in words)]
+        stated = [name for name, it in every.items() if any(word in it.lower() for word in words)]
     else:
         named = [name for name in every if wanted in name.lower()]
         named = sorted(named, key=lambda name: not name.lower().endswith(wanted))
         parts = wanted.split()
-        said = [
+        stated = [
             name
             for name, summary in every.items()
             if all(part in f"{name} {summary}".lower() for part in parts)
@@ -77,7 +77,7 @@ def keys(search: str) -> list[Found]:
     term = glossary.find(search)
     if term is not None and (row is None or not row.terms):
         named = [*term.keys, *named]
-    return [Found("keys", name, every[name]) for name in dict.fromkeys([*named, *said])]
+    return [Found("keys", name, every[name]) for name in dict.fromkeys([*named, *stated])]
 
 
 def named(name: str) -> list[Found]:

@@ -50,6 +50,13 @@ def every_name(_: click.Context, __: click.Parameter, begun: str) -> list[Comple
     return _items(found, begun)
 
 
+def pages(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Completes the pages of the docs."""
+    from ssdlab.catalogue import pages
+
+    return _items({name: pages.title(text) for name, text in pages.pages().items()}, begun)
+
+
 def sides(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
     """Completes a side of a comparison: policies, keys and files."""
     found = _items(catalogue.list("cleaners"), begun)

@@ -62,6 +62,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "show": Place("catalogue", "show", "one name in detail"),
         "keys": Place("catalogue", "keys", "find a configuration key by any name for it"),
         "catalogue": Place("market", "catalogue", "prices, watts and rated writes"),
+        "docs": Place("catalogue", "docs", "read or search the docs, without a network"),
         "cache": Place("cache", "cache", "prepared drives and tables kept: show, clear"),
         "schema": Place("schema", "schema", "the JSON Schema of experiment files"),
     },
@@ -118,9 +119,9 @@ class Commands(ExamplesFirstGroup):
         """
         groups = {**GROUPS, SERVED: BELOW}
         every = ctx.meta.get(HELP_ALL)
-        shown = groups if every else [*GROUPS][:-1]
-        widest = max(len(name) for group in shown for name in groups[group])
-        for group in shown:
+        visible = groups if every else [*GROUPS][:-1]
+        widest = max(len(name) for group in visible for name in groups[group])
+        for group in visible:
             with formatter.section(group):
                 formatter.write_dl(
                     [(name.ljust(widest), _summary(it)) for name, it in groups[group].items()]
