@@ -120,12 +120,12 @@ def elsewhere(name: str, content: Content) -> Path | None:
     import tempfile
     from pathlib import Path
 
-    for place in dict.fromkeys([_temporary(), "/tmp", "/var/tmp", "/dev/shm"]):
-        if place is None or not os.path.isdir(place):
+    for position in dict.fromkeys([_temporary(), "/tmp", "/var/tmp", "/dev/shm"]):
+        if position is None or not os.path.isdir(position):
             continue
         folder = None
         try:
-            folder = Path(tempfile.mkdtemp(prefix="ssdlab-", dir=place))
+            folder = Path(tempfile.mkdtemp(prefix="ssdlab-", dir=position))
             files.write(folder / name, _parts(content), ())
         except OSError:
             if folder is not None:

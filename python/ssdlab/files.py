@@ -62,7 +62,7 @@ def refuse_unwritable(path: Path, *known: Form) -> None:
     needed = [path] if path.exists() else []
     if not is_special(path):
         needed.append(target(path).parent)
-    if not all(os.access(place, os.W_OK) for place in needed):
+    if not all(os.access(position, os.W_OK) for position in needed):
         raise InputError(f"{path}: cannot be written: permission denied")
 
 

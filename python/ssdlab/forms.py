@@ -174,9 +174,9 @@ def foreign(path: Path) -> str:
 
 
 def _seems(head: bytes) -> str:
-    for begins, what in _OTHERS:
+    for begins, subject in _OTHERS:
         if head.startswith(begins):
-            return what
+            return subject
     if head.lstrip()[:1] in (b"{", b"["):
         return "JSON of something else"
     try:

@@ -130,10 +130,10 @@ def names_load(stack: Iterable[Layer]) -> bool:
         from ssdlab import toml
 
         try:
-            said = toml.parse(layer.source, layer.text).get("workload", {})
+            stated = toml.parse(layer.source, layer.text).get("workload", {})
         except InputError:
             return True  # the engine says what is wrong with it
-        if not isinstance(said, Mapping) or set(said) - {"requests"}:
+        if not isinstance(stated, Mapping) or set(stated) - {"requests"}:
             return True
     return False
 

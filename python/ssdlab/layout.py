@@ -142,8 +142,8 @@ class Beside:
     @staticmethod
     def of(*parts: Part | None) -> Beside | None:
         """The parts that are not None, if there are any."""
-        shown = [part for part in parts if part is not None]
-        return Beside(*shown) if shown else None
+        visible = [part for part in parts if part is not None]
+        return Beside(*visible) if visible else None
 
     def __rich__(self) -> Any:
         from ssdlab.terminal import side_by_side
@@ -197,15 +197,15 @@ class Columns:
         widest = max(widths[self.keys :], default=0)
         room = width - min(sum(widths[: self.keys]), width - widest)
         groups: list[list[int]] = [[]]
-        for place in range(self.keys, len(self.names)):
-            if groups[-1] and sum(widths[it] for it in groups[-1]) + widths[place] > room:
+        for position in range(self.keys, len(self.names)):
+            if groups[-1] and sum(widths[it] for it in groups[-1]) + widths[position] > room:
                 groups.append([])
-            groups[-1].append(place)
+            groups[-1].append(position)
         drawn: list[str] = []
         for number, group in enumerate(groups):
-            places = [*range(self.keys), *group]
-            sides = ["<" if self._is_left(place) else ">" for place in places]
-            part = [tuple(row[place] for place in places) for row in rows]
+            positions = [*range(self.keys), *group]
+            sides = ["<" if self._is_left(position) else ">" for position in positions]
+            part = [tuple(row[position] for position in positions) for row in rows]
             drawn += [*([""] if number else []), *_columns(part, sides, 1, width)]
         return drawn
 
@@ -236,16 +236,16 @@ def _wrapped(line: str, width: int) -> list[str]:
     """A line in several, where it is too long, as rich divides it."""
     if len(line) <= width:
         return [line]
-    starts, taken = [0], 0
+    starts, used = [0], 0
     for found in _WORD.finditer(line):
         word = found.group()
         if len(word.rstrip()) > width:
             raise Unfit
-        if taken + len(word.rstrip()) > width and taken:
+        if used + len(word.rstrip()) > width and used:
             starts.append(found.start())
-            taken = len(word)
+            used = len(word)
         else:
-            taken += len(word)
+            used += len(word)
     return [line[a:b] for a, b in zip(starts, [*starts[1:], len(line)], strict=True)]
 
 
@@ -287,16 +287,16 @@ class Canvas:
 
     def draw(self, parts: Iterable[Part | None]) -> str:
         """The parts that are not None, with an empty line between them."""
-        shown = [part for part in parts if part is not None]
+        visible = [part for part in parts if part is not None]
         if self._console is None:
             try:
-                return self._drawn(shown)
+                return self._drawn(visible)
             except Unfit:
                 pass
         from ssdlab.terminal import console_for, rendered
 
         console = self._console or console_for(self._file)[0]
-        return rendered(console, [*shown])
+        return rendered(console, [*visible])
 
     def _drawn(self, parts: Sequence[Part]) -> str:
         every = [part.lines(self.width) for part in parts]

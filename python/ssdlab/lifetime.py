@@ -91,5 +91,5 @@ def _at_least(results: Mapping[str, Any], found: Mapping[str, Any]) -> float | N
     programmed = flash.get("write_amplification_bytes")
     if found["status"] != "unknown" or not spare or spare <= 0 or programmed is None:
         return None
-    most = max(float(programmed), 1.0) / spare
-    return float(found["physical_bytes"] * found["rated_cycles"] * spare / most)
+    maximum = max(float(programmed), 1.0) / spare
+    return float(found["physical_bytes"] * found["rated_cycles"] * spare / maximum)

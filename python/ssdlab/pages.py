@@ -124,9 +124,9 @@ class KeyFigure(NamedTuple):
 
 def document(title: str, lead: str, sections: Sequence[Section]) -> str:
     """A whole page: what stands on top (with the `h1`), and the sections that have a body."""
-    shown = [section for section in sections if section.body]
-    links = "".join(f'<a href="#{it.key}">{escape(it.key.replace("-", " "))}</a>' for it in shown)
-    bodies = "".join(map(_section, shown))
+    visible = [section for section in sections if section.body]
+    links = "".join(f'<a href="#{it.key}">{escape(it.key.replace("-", " "))}</a>' for it in visible)
+    bodies = "".join(map(_section, visible))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -414,5 +414,5 @@ def part_labels(results: Sequence[Results]) -> dict[str, str]:
     cells = {
         PARTS["cell"] if it.get("flash") else HEADS if it.get("disk") else MEDIUM for it in results
     }
-    said = cells.pop() if len(cells) == 1 else f"{PARTS['cell']} or the medium"
-    return PARTS | {"cell": said}
+    stated = cells.pop() if len(cells) == 1 else f"{PARTS['cell']} or the medium"
+    return PARTS | {"cell": stated}

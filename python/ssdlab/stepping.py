@@ -145,10 +145,10 @@ class Drive:
         if "at" in columns:
             with numpy.errstate(invalid="ignore"):
                 columns["at_ns"] = numpy.rint(columns["at"] * 1e9)
-        ops, places = numpy.unique(columns["op"], return_inverse=True)
+        ops, positions = numpy.unique(columns["op"], return_inverse=True)
         if len(ops) > 255:
             raise InputError(f"submit_many: {len(ops)} names of operations are too many")
-        columns["op"] = places.reshape(columns["op"].shape)
+        columns["op"] = positions.reshape(columns["op"].shape)
 
         def column(name: str, kind: str, default: int) -> Any:
             values = columns.get(name, numpy.asarray(default))

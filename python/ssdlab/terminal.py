@@ -75,16 +75,16 @@ class _SideBySide:
             table.add_row(*self.parts)
             yield table
             return
-        for place, part in enumerate(self.parts):
-            if place:
+        for position, part in enumerate(self.parts):
+            if position:
                 yield Text()
             yield part
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
     """Parts other than None, side by side where they fit."""
-    shown = [part for part in parts if part is not None]
-    return _SideBySide(shown) if shown else None
+    visible = [part for part in parts if part is not None]
+    return _SideBySide(visible) if visible else None
 
 
 class Columns:
@@ -105,17 +105,17 @@ class Columns:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [
-            1 + max([cell_len(name), *(row[place].cell_len for row in self.rows)])
-            for place, name in enumerate(self.names)
+            1 + max([cell_len(name), *(row[position].cell_len for row in self.rows)])
+            for position, name in enumerate(self.names)
         ]
         # Keys leave room for the widest number; the rest of a key continues on the next line.
         widest = max(widths[self.keys :], default=0)
         room = options.max_width - min(sum(widths[: self.keys]), options.max_width - widest)
         groups: list[list[int]] = [[]]
-        for place in range(self.keys, len(self.names)):
-            if groups[-1] and sum(widths[it] for it in groups[-1]) + widths[place] > room:
+        for position in range(self.keys, len(self.names)):
+            if groups[-1] and sum(widths[it] for it in groups[-1]) + widths[position] > room:
                 groups.append([])
-            groups[-1].append(place)
+            groups[-1].append(position)
         for number, group in enumerate(groups):
             if number:
                 yield Text()
@@ -123,8 +123,8 @@ class Columns:
 
     def _table(self, places: Sequence[int]) -> Table:
         table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-        for place in places:
-            name, is_key = self.names[place], place < self.keys
+        for position in places:
+            name, is_key = self.names[position], position < self.keys
             table.add_column(
                 Text(name, style="dim"),
                 justify="left" if name in self.left or (is_key and not name) else "right",
@@ -132,7 +132,7 @@ class Columns:
                 overflow="fold",
             )
         for row in self.rows:
-            table.add_row(*(row[place] for place in places))
+            table.add_row(*(row[position] for position in places))
         return table
 
 

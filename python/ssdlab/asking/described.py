@@ -74,9 +74,9 @@ def of_words(text: str) -> Asked:
         )
     elif rate is not None and depth is None:
         assumed.append("arrivals at random times, whatever is outstanding (say QD 16 for a limit)")
-    said = _keys(keys, rate, depth, threads)
+    stated = _keys(keys, rate, depth, threads)
     touched = found.get("touches_bytes")
-    load = Load(text, keys=said, touches_bytes=None if touched is None else float(touched))
+    load = Load(text, keys=stated, touches_bytes=None if touched is None else float(touched))
     pace = f"{float(rate):,.0f} requests a second" if rate else f"{float(depth or 1):g} outstanding"
     pattern = f"{100 * float(reads):g} % reads of {size(block)}"
     read = [f"Load: {pattern}, {100 * float(found['random_share']):g} % random, {pace}."]

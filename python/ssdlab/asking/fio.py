@@ -38,20 +38,20 @@ def read(path: Path, found: Mapping[str, Any]) -> Asked:
         "workload.block_size": f"{block}B",
     }
     name = str(job.get("jobname") or path.stem)
-    said = [
+    stated = [
         f"Job {name}: {pattern}, {100 * reads / (reads + writes):.3g} % reads, "
         f"{size(block)}, {depth} outstanding.",
         f"Measured there: {reads + writes:,.0f} requests a second{_latencies(job)}.",
     ]
     if len(jobs) > 1:
-        said.append(f"The busiest of {len(jobs)} jobs.")
+        stated.append(f"The busiest of {len(jobs)} jobs.")
     assumed = [
         "requests as fast as they are answered, as fio sends them without a rate",
         "the whole drive is in use, filled and overwritten before",
     ]
     surer = ["the job file itself (ssdlab ask FILE.fio), which has every option of the job"]
     load = Load(f"{path.name}, {name}", keys=keys)
-    return Asked(load, False, said, assumed, surer, reads / (reads + writes))
+    return Asked(load, False, stated, assumed, surer, reads / (reads + writes))
 
 
 def _iops(job: Mapping[str, Any], kind: str) -> float:
@@ -67,9 +67,9 @@ def _whole(path: Path, options: Mapping[str, Any], name: str) -> int:
 
 
 def _latencies(job: Mapping[str, Any]) -> str:
-    said = ""
+    stated = ""
     for kind in ("read", "write"):
         found = ((job.get(kind) or {}).get("clat_ns") or {}).get("percentile") or {}
         if "99.000000" in found and _iops(job, kind):
-            said += f", {kind} p99 {duration(float(found['99.000000']) / 1000)}"
-    return said
+            stated += f", {kind} p99 {duration(float(found['99.000000']) / 1000)}"
+    return stated

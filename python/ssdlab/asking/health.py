@@ -156,10 +156,10 @@ class Health:
         if used is None:
             return "not known"
         left, years = self.left_bytes(used), self.left_years(used)
-        said = f"{100 * used:.1f} %"
+        stated = f"{100 * used:.1f} %"
         if left is not None:
-            said += f", the host may write {decimal_size(left)} more" if left else ", all of it"
-        return said + ("" if years is None else f": {years:.2g} years at this rate")
+            stated += f", the host may write {decimal_size(left)} more" if left else ", all of it"
+        return stated + ("" if years is None else f": {years:.2g} years at this rate")
 
     def _surer(self) -> list[str]:
         found = []

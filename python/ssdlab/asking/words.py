@@ -198,23 +198,23 @@ def need(text: str, source: str = "--need") -> Mapping[str, float | str]:
 def _pieces(
     text: str, source: str, rows: list[tuple[str, Taken]], example: str
 ) -> Mapping[str, float | str]:
-    said, at = Said(f'{source} "{text}"'), 0
+    stated, at = Said(f'{source} "{text}"'), 0
     while at < len(text):
         if gap := _FILL.match(text, at):
             at = gap.end()
             continue
-        for pattern, taken in rows:
+        for pattern, used in rows:
             if match := re.compile(pattern, re.IGNORECASE).match(text, at):
-                taken(said, match)
+                used(stated, match)
                 at = match.end()
                 break
         else:
             word = re.match(r"[^\s,;]+", text[at:])
             rest = word[0] if word else text[at:]
             raise InputError(f'{source}: "{rest}" is not understood; {example}')
-    if not said.found:
+    if not stated.found:
         raise InputError(f"{source} is empty; {example}")
-    return said.found
+    return stated.found
 
 
 def _refuse_reversed(found: Mapping[str, float | str], source: str) -> None:

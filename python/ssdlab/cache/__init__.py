@@ -46,8 +46,10 @@ def entries() -> list[dict[str, Any]]:
     """Cache entries, most recently used first."""
     import json
 
-    place = folder()
-    found: list[dict[str, Any]] = [] if place is None else json.loads(_core.cache_entries(place))
+    position = folder()
+    found: list[dict[str, Any]] = (
+        [] if position is None else json.loads(_core.cache_entries(position))
+    )
     for entry in found:
         if entry["decided_by"] is not None:
             entry["decided_by"] = json.loads(entry["decided_by"])
@@ -56,25 +58,25 @@ def entries() -> list[dict[str, Any]]:
 
 def traces() -> list[dict[str, Any]]:
     """The converted traces that are kept, the one that was used last first."""
-    place = folder()
-    return [] if place is None else kept.entries(place)
+    position = folder()
+    return [] if position is None else kept.entries(position)
 
 
 def clear() -> tuple[int, int, int]:
     """Remove all entries: how many prepared drives and traces there were, and their bytes."""
-    place = folder()
-    if place is None:
+    position = folder()
+    if position is None:
         return 0, 0, 0
-    drives, of_drives = _core.cache_clear(place)
-    count, of_traces = kept.clear(place)
+    drives, of_drives = _core.cache_clear(position)
+    count, of_traces = kept.clear(position)
     return drives, count, of_drives + of_traces
 
 
 def to_dict() -> dict[str, Any]:
     """The cache in the form of `ssdlab cache --json`."""
-    drives, tables, place, bound = entries(), traces(), folder(), _core.cache_bound()
+    drives, tables, position, bound = entries(), traces(), folder(), _core.cache_bound()
     return {
-        "folder": None if place is None else str(place),
+        "folder": None if position is None else str(position),
         "in_use": bound is not None,
         "bound_bytes": bound,
         "bytes": sum(entry["bytes"] for entry in (*drives, *tables)),

@@ -167,18 +167,18 @@ def _percentile(host: Any, name: str) -> Seen:
     value, counts = float(host.percentiles_us[name.removeprefix("p")]), host.histogram.requests
     share, edges = float(name.removeprefix("p")) / 100, host.histogram.below_us
     beyond = 1 - share
-    beside = ERRORS * math.sqrt(share * beyond / host.requests)
-    beside = min(max(beside, LEAST_BESIDE * beyond), MOST_BESIDE * beyond)
+    neighbours = ERRORS * math.sqrt(share * beyond / host.requests)
+    neighbours = min(max(neighbours, LEAST_BESIDE * beyond), MOST_BESIDE * beyond)
 
     def bin_of(rank: float) -> int:
         below = 0
-        for place, count in enumerate(counts):
+        for position, count in enumerate(counts):
             below += count
             if below >= rank * host.requests:
-                return place
+                return position
         return len(counts) - 1
 
-    here, under, over = (bin_of(share + it) for it in (0, -beside, beside))
+    here, under, over = (bin_of(share + it) for it in (0, -neighbours, neighbours))
     # The nearest edge in the other bin: no further than it was seen to be.
     low = float(edges[under]) if under < here else value
     high = float(edges[over - 1]) if over > here else value

@@ -264,11 +264,11 @@ class Loop:
         if self.cell.pattern.endswith("write"):
             buffer.write(os.urandom(self.cell.bytes))
             transfer = os.pwritev
-        buffers, descriptor, places = [buffer], self.descriptor, self.places
+        buffers, descriptor, positions = [buffer], self.descriptor, self.places
         first, size = self.first, self.cell.bytes
         clock, mine = time.perf_counter_ns, []
         while True:
-            offset = first + size * next(places)
+            offset = first + size * next(positions)
             before = clock()
             transfer(descriptor, buffers, offset)
             after = clock()

@@ -157,8 +157,8 @@ def fit(
         import scipy  # noqa: F401
     except ImportError:
         raise InputError("--fit needs scipy: pip install 'ssdlab[calibrate]'") from None
-    few = [*base, *layers.from_mapping("model", {"workload": {"requests": 1}})]
-    nominal = run_layers(few).flash.spare.nominal
+    too_few = [*base, *layers.from_mapping("model", {"workload": {"requests": 1}})]
+    nominal = run_layers(too_few).flash.spare.nominal
     keys = keys_of(resolved, nominal / (1 - nominal))
     search = Search(base, wanted, progress)
     search.expected = ROUNDS * sum(2 * len(STEPS) if not it.words else 2 for it in keys)
@@ -230,8 +230,8 @@ def _valley(
         return numpy.array([(miss(place + h) - miss(place - h)) / (2 * STEP) for h in steps]).T
 
     begin = [math.log(factors[key.name]) for key in keys]
-    most = math.log(FARTHEST)
-    found = least_squares(miss, begin, slopes, bounds=(-most, most), max_nfev=DESCENTS)
+    maximum = math.log(FARTHEST)
+    found = least_squares(miss, begin, slopes, bounds=(-maximum, maximum), max_nfev=DESCENTS)
     chosen = values(found.x)
     if (score := search.score(chosen)) >= best[0]:
         return best

@@ -64,10 +64,10 @@ def p_value(r2: float, degrees_of_freedom: int) -> float | None:
     """
     if degrees_of_freedom < 1:
         return None
-    half, rest = degrees_of_freedom / 2, 1 - r2
-    if rest <= 0:
+    half, remainder = degrees_of_freedom / 2, 1 - r2
+    if remainder <= 0:
         return 0.0
-    if rest >= 1:
+    if remainder >= 1:
         return 1.0
     total, term, k = 0.0, 1.0, 0
     while True:
@@ -75,9 +75,9 @@ def p_value(r2: float, degrees_of_freedom: int) -> float | None:
         total += part
         if part < total * 1e-15 or k > 100_000:
             break
-        term *= (k + 0.5) / (k + 1) * rest
+        term *= (k + 0.5) / (k + 1) * remainder
         k += 1
-    front = half * math.log(rest) + math.lgamma(half + 0.5) - math.lgamma(half + 1)
+    front = half * math.log(remainder) + math.lgamma(half + 0.5) - math.lgamma(half + 1)
     return min(1.0, math.exp(front - math.lgamma(0.5)) * total)
 
 

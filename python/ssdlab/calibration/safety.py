@@ -52,8 +52,8 @@ def refuse_to_write(path: Path) -> None:
         raise InputError(f"--write {path}: {used}; writing would destroy it")
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
-        places = [*SIGNATURES, *(("a RAID member", end - back, magic) for back, magic in AT_END)]
-        for name, offset, magic in places:
+        positions = [*SIGNATURES, *(("a RAID member", end - back, magic) for back, magic in AT_END)]
+        for name, offset, magic in positions:
             if 0 <= offset < end:
                 file.seek(offset)
                 if file.read(len(magic)) == magic:

@@ -294,22 +294,22 @@ def _notes(
     """Worth of the values."""
     notes = []
     numbers = [p for p in parameters if not p.words]
-    told = []
+    message = []
     for p, column in zip(numbers, zip(*sensitivity, strict=True), strict=True):
         if max(map(abs, column)) < FAINT:
             notes.append(f"{p.key} changes no measured point: its value means nothing")
             continue
-        told.append((p, column))
+        message.append((p, column))
         if chosen[p.key] in (p.text(0), p.text(1)):
             notes.append(f"{p.key} = {chosen[p.key]} is at a bound: the best may lie beyond")
-    if len(told) > 1:
+    if len(message) > 1:
         import numpy
 
         # The direction in which the parameters move with the least effect on any point.
-        _, strengths, directions = numpy.linalg.svd(numpy.array([c for _, c in told]).T)
-        if len(strengths) < len(told) or strengths[-1] < WEAK * strengths[0]:
+        _, strengths, directions = numpy.linalg.svd(numpy.array([c for _, c in message]).T)
+        if len(strengths) < len(message) or strengths[-1] < WEAK * strengths[0]:
             shares = [abs(float(share)) for share in directions[-1]]
-            keys = [p.key for (p, _), share in zip(told, shares, strict=True) if share > 0.2]
+            keys = [p.key for (p, _), share in zip(message, shares, strict=True) if share > 0.2]
             notes.append(
                 f"these points hardly tell {' and '.join(keys)} apart: other values of them "
                 "together fit nearly as well"

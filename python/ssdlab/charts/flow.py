@@ -39,15 +39,15 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         texts.append((1.8, right[0] / 10 + 1.5, "moved by cleaning", readable.count(moved)))
     if valid is not None:
         gone = (TOP, TOP + high * (1 - valid))
-        kept = (gone[1] + GAP, gone[1] + GAP + high * valid)
+        stored = (gone[1] + GAP, gone[1] + GAP + high * valid)
         body += _ribbon(434, 800, (middle, middle + high * (1 - valid)), gone, "all", 0.18)
         still = (middle + high * (1 - valid), middle + high)
-        body += _ribbon(434, 800, still, kept, "cleaning")
-        body += _bar(800, gone, "all") + _bar(800, kept, "cleaning")
+        body += _ribbon(434, 800, still, stored, "cleaning")
+        body += _bar(800, gone, "all") + _bar(800, stored, "cleaning")
         texts += [
             (82.5, 0, "state when cleaned", ""),
             (82.5, gone[0] / 10, "superseded", readable.share(1 - valid)),
-            (82.5, max(kept[0] / 10, gone[0] / 10 + 20), "still valid", readable.share(valid)),
+            (82.5, max(stored[0] / 10, gone[0] / 10 + 20), "still valid", readable.share(valid)),
         ]
     told = f"The host wrote {readable.count(written)} pages, "
     told += f"and cleaning moved {readable.count(moved)}"

@@ -60,11 +60,11 @@ def frame(drawn: Figure, height: int = HEIGHT) -> str:
         x_scale = scale(begin, end, 0, SIDE, False)
         parts += _shaded(drawn, cells, x_scale, y_scale)
         told = lanes.shades(cells)
-        places = [(x_scale(mark), mark_text(mark), False) for mark in x_marks]
+        positions = [(x_scale(mark), mark_text(mark), False) for mark in x_marks]
     else:
-        x_scale, places = across(drawn)
+        x_scale, positions = across(drawn)
         if drawn.x.percentile:
-            parts += [_vertical(x) for x, _, _ in places]
+            parts += [_vertical(x) for x, _, _ in positions]
             data = f' data-curves="{escape(_curves(drawn), quote=True)}" tabindex="0"'
         drawn_lines, over = marked(drawn, x_scale, y_scale)
         parts += drawn_lines
@@ -74,7 +74,7 @@ def frame(drawn: Figure, height: int = HEIGHT) -> str:
     return (
         f'{told}<p class="yt">{escape(drawn.y.label)}</p>'
         + plot(drawn.y, y_marks, y_scale, (label, "".join(parts), over, data), height)
-        + x_labels(places)
+        + x_labels(positions)
         + f'<div class="xt">{escape(drawn.x.label)}</div></div>{say}'
     )
 
@@ -95,8 +95,8 @@ def plot(
     """The vertical axis, `wide` pixels, and the drawing beside it; what follows closes the grid."""
     label, body, over, data = drawing
     texts = [axis_text(axis, mark) for mark in marks]
-    few = len(marks) if height >= 200 else 3
-    step = max(1, -(-len(marks) // few))
+    too_few = len(marks) if height >= 200 else 3
+    step = max(1, -(-len(marks) // too_few))
     shown = "".join(
         f'<span style="bottom:{100 - y_scale(mark) / 10:.2f}%">{escape(text)}</span>'
         for n, (mark, text) in enumerate(zip(marks, texts, strict=True))
@@ -148,22 +148,22 @@ def across(drawn: Figure) -> tuple[Scale, list[tuple[float, str, bool]]]:
     wide = max((line.width for line in drawn.lines()), default=0.0)
     marks, begin, end = level(drawn.x, [*every, every[-1] + wide] if wide else every)
     if drawn.x.percentile:
-        place = scale(begin, end, 0, SIDE, False)
+        position = scale(begin, end, 0, SIDE, False)
 
         def by_nines(value: float) -> float:
-            return place(nines(value))
+            return position(nines(value))
 
         return by_nines, [(by_nines(m), axis_text(drawn.x, m), PERCENTILES[m]) for m in marks]
     dots = any(line.mark == "dots" for line in drawn.lines()) or drawn.x.log
     inset = 24 if dots else 0
     x_scale = scale(begin, end, inset, SIDE - inset, bool(drawn.x.log))
     many = len(marks) > FEW_MARKS
-    places = [
+    positions = [
         (x_scale(mark), axis_text(drawn.x, mark), many and n % 2 == 1)
         for n, mark in enumerate(marks)
         if begin <= mark <= end or not drawn.x.log
     ]
-    return x_scale, places
+    return x_scale, positions
 
 
 def x_labels(places: Sequence[tuple[float, str, bool]]) -> str:
@@ -226,20 +226,20 @@ def _series(
     scales: tuple[Scale, Scale],
 ) -> list[str]:
     """A line with dots that say their values, dots alone, or bars over numbers."""
-    place, y_scale = scales
+    position, y_scale = scales
     points = [
-        (n, place(float(str(x))), y_scale(y), x, y)
+        (n, position(float(str(x))), y_scale(y), x, y)
         for n, (x, y) in enumerate(zip(line.x, line.y, strict=True))
         if y is not None
     ]
-    told = [line.says[n] if line.says else _told(drawn, line, x, y) for n, _, _, x, y in points]
+    message = [line.says[n] if line.says else _told(drawn, line, x, y) for n, _, _, x, y in points]
     if line.mark == "bars":
         begin = float(str(line.x[0]))
-        wide = place(begin + line.width) - place(begin)
+        wide = position(begin + line.width) - position(begin)
         return [
             f'<path class="{kind}" fill="currentColor" d="M{x:.1f} {SIDE}V{y:.1f}h{wide:.1f}'
             f'V{SIDE}z"><title>{escape(text)}</title></path>'
-            for (_, x, y, _, _), text in zip(points, told, strict=True)
+            for (_, x, y, _, _), text in zip(points, message, strict=True)
         ]
     parts = []
     if line.mark == "line":
@@ -258,7 +258,7 @@ def _series(
     parts += [
         f'<path class="dot{strong} {kind}" d="M{x:.1f} {y:.1f}h0">'
         f"<title>{escape(text)}</title></path>"
-        for (_, x, y, _, _), text in zip(points, told, strict=True)
+        for (_, x, y, _, _), text in zip(points, message, strict=True)
     ]
     return parts
 
@@ -299,14 +299,14 @@ def _curves(drawn: Figure) -> str:
     """Texts and positions of each curve's cross-hair, as JSON."""
     x = [float(value) for value in drawn.all_x()]
     end = max(nines(x[-1]), 1.0)
-    places = [end * n / READ_AT for n in range(READ_AT + 1)]
+    positions = [end * n / READ_AT for n in range(READ_AT + 1)]
     curves = []
     for line, (colour, _) in zip(drawn.lines(), drawn.styles(), strict=True):
         at = [nines(float(value)) for value in line.x]
-        values = [_between(at, line.y, place) for place in places]
+        values = [_between(at, line.y, position) for position in positions]
         texts = ["" if v is None else readable.value(v, drawn.y.unit or "short") for v in values]
         curves.append({"n": line.name, "c": colour_class(line, colour), "v": texts})
-    shares = [_share_text(1 - 10**-place) for place in places]
+    shares = [_share_text(1 - 10**-position) for position in positions]
     return json.dumps({"at": shares, "curves": curves}, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -332,7 +332,7 @@ def _words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> 
     lines = [_horizontal(y_scale(mark), not n) for n, mark in enumerate(y_marks)]
     words = drawn.all_x()
     styled = [*zip(drawn.lines(), drawn.styles(), strict=True)]
-    told = len(words) * len(styled) <= TOLD_BARS and not drawn.y.label
+    message = len(words) * len(styled) <= TOLD_BARS and not drawn.y.label
     groups = ""
     for word in words:
         bars = ""
@@ -342,7 +342,7 @@ def _words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> 
             text = "" if value is None else readable.value(value, drawn.y.unit or "short")
             title = escape(f"{line.name}, {word}: {text}".removeprefix(", "), quote=True)
             minor = ' class="minor"' if len(words) * len(styled) > TOLD_NARROW else ""
-            above = f"<b{minor}>{escape(text)}</b>" if told else ""
+            above = f"<b{minor}>{escape(text)}</b>" if message else ""
             hidden = ";visibility:hidden" if value is None else ""
             bars += (
                 f'<span class="{colour_class(line, colour)}" title="{title}" '
@@ -365,8 +365,8 @@ def _dotted_words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: i
     step = SIDE / len(words)
     body = [_horizontal(y_scale(mark), not n) for n, mark in enumerate(y_marks)]
     for line, (colour, _) in zip(drawn.lines(), drawn.styles(), strict=True):
-        told = [_told(drawn, line, x, y or 0.0) for x, y in zip(line.x, line.y, strict=True)]
-        placed = replace(line, x=[words.index(x) for x in line.x], says=line.says or told)
+        message = [_told(drawn, line, x, y or 0.0) for x, y in zip(line.x, line.y, strict=True)]
+        placed = replace(line, x=[words.index(x) for x in line.x], says=line.says or message)
         kind = colour_class(line, colour)
         body += _series(drawn, placed, kind, 0, (lambda n: (n + 0.5) * step, y_scale))
     label = f"{drawn.title}: {drawn.y.label} for each {drawn.x.label}"
@@ -388,10 +388,10 @@ def _shaded(drawn: Figure, cells: Cells, x_scale: Scale, y_scale: Scale) -> list
         + "".join(
             f"M{x_scale(low) + x * wide:.1f} {bottom - (y + 1) * tall:.1f}"
             f"h{wide:.2f}v{tall:.2f}h-{wide:.2f}z"
-            for x, y in places
+            for x, y in positions
         )
         + '"/>'
-        for shade, places in sorted(lanes.shaded(cells).items())
+        for shade, positions in sorted(lanes.shaded(cells).items())
     ]
 
 

@@ -42,12 +42,12 @@ def spans(drawn: Figure, key: str) -> str:
         f'preserveAspectRatio="none" role="img" aria-label="{escape(drawn.title, quote=True)}, '
         f'{number} bars" style="height:{LANE_REM * len(names):.1f}rem">{body}</svg>'
     )
-    told = f"{drawn.title}; scroll with the arrow keys"
+    message = f"{drawn.title}; scroll with the arrow keys"
     legend = "".join(
         f'<span><i class="swatch {_colour(mark, place)}"></i>{escape(mark.name)}</span>'
         for place, mark in enumerate(marks)
     )
-    shown = beside(names, picture + _marks(begin, end), told)
+    shown = beside(names, picture + _marks(begin, end), message)
     return (
         f'<p class="legend">{legend}</p><div role="group" aria-label="Enlarge">{_zooms(key)}{shown}'
         f'</div><p class="legend">{escape(drawn.x.label)}</p>'
@@ -88,8 +88,8 @@ def _marks(begin: float, end: float) -> str:
 def grid(drawn: Figure, cells: Cells) -> str:
     """A row of shaded cells per word of the vertical axis."""
     paths = {
-        shade: "".join(f"M{x} {y}h1v.9h-1z" for x, y in places)
-        for shade, places in shaded(cells).items()
+        shade: "".join(f"M{x} {y}h1v.9h-1z" for x, y in positions)
+        for shade, positions in shaded(cells).items()
     }
     body = "".join(
         f'<path class="shade" style="fill:{ramp(shade)}" d="{path}"/>'

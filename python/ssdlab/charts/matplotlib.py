@@ -49,8 +49,8 @@ def save(path: Path, drawn: Any) -> None:
     """Write a figure of `sheet` to the picture `path` atomically. Raises `OSError`."""
     picture = io.BytesIO()
     kind = path.suffix[1:].lower()
-    said = {MAKERS[kind]: MADE_BY} if kind in MAKERS else None
-    drawn.savefig(picture, dpi=DOTS_PER_INCH, format=kind, metadata=said)
+    stated = {MAKERS[kind]: MADE_BY} if kind in MAKERS else None
+    drawn.savefig(picture, dpi=DOTS_PER_INCH, format=kind, metadata=stated)
     delivery.write(path, picture.getvalue(), forms.PICTURE)
 
 
@@ -75,12 +75,12 @@ def sheet(
         len(rows), max(map(len, rows)), sharex=share_x, squeeze=False, height_ratios=heights
     )
     drawn.suptitle(title, fontsize=10) if title else None
-    for place, row in enumerate(rows):
-        for axis, figure in zip(axes[place], row, strict=True):
+    for position, row in enumerate(rows):
+        for axis, figure in zip(axes[position], row, strict=True):
             _draw(drawn, axis, figure, alone=len(row) == 1)
             if titled:
                 axis.set_title(figure.title, fontsize=10)
-            if share_x and place + 1 < len(rows):
+            if share_x and position + 1 < len(rows):
                 axis.set_xlabel("")
             if figure is not row[0] and figure.y == row[0].y:
                 axis.set_ylabel("")
@@ -180,8 +180,8 @@ def _lines(axis: Any, figure: Figure) -> None:
             )
         elif isinstance(mark, Level):
             axis.axhline(mark.y, color="#5a626d", linewidth=1, linestyle=":")
-            place = {"xycoords": axis.get_yaxis_transform(), "ha": "right", "va": "bottom"}
-            axis.annotate(mark.name, (1.0, mark.y), fontsize="x-small", **place)
+            position = {"xycoords": axis.get_yaxis_transform(), "ha": "right", "va": "bottom"}
+            axis.annotate(mark.name, (1.0, mark.y), fontsize="x-small", **position)
     if figure.x.percentile:
         _percentiles(axis, figure)
     if figure.x.log:
@@ -205,8 +205,8 @@ def _percentiles(axis: Any, figure: Figure) -> None:
 
     axis.set_xscale("function", functions=(forward, lambda z: 1.0 - 10.0**-z))
     end = max(0.9, *figure.all_x())
-    shown = [mark for mark in PERCENTILES if nines(mark) <= nines(end) + 1e-9]
-    axis.set_xticks(shown, [axis_text(figure.x, mark) for mark in shown])
+    visible = [mark for mark in PERCENTILES if nines(mark) <= nines(end) + 1e-9]
+    axis.set_xticks(visible, [axis_text(figure.x, mark) for mark in visible])
     axis.set_xlim(0.0, end)
 
 
@@ -225,18 +225,18 @@ def _bars(axis: Any, figure: Figure) -> None:
     feet = dict.fromkeys(words, 0.0)
     for number, (line, (colour, _)) in enumerate(zip(figure.lines(), figure.styles(), strict=True)):
         offset = 0.0 if figure.stacked else (number - (count - 1) / 2) * thick
-        places = [words.index(x) + offset for x in line.x]
+        positions = [words.index(x) + offset for x in line.x]
         values = [value or 0.0 for value in line.y]
         foot = [feet[x] if figure.stacked else 0.0 for x in line.x]
         look = {"color": _colour(line.role, colour), "label": line.name or "_"}
         if line.mark == "dots":
-            axis.plot(places, values, "o", markersize=4, **look)
-            _ranges(axis, line, places, look["color"])
+            axis.plot(positions, values, "o", markersize=4, **look)
+            _ranges(axis, line, positions, look["color"])
             continue
         if figure.horizontal:
-            axis.barh(places, values, thick, left=foot, **look)
+            axis.barh(positions, values, thick, left=foot, **look)
         else:
-            axis.bar(places, values, thick, bottom=foot, **look)
+            axis.bar(positions, values, thick, bottom=foot, **look)
         for x, value in zip(line.x, values, strict=True):
             feet[x] += value
     if figure.horizontal:
@@ -252,10 +252,10 @@ def _bars(axis: Any, figure: Figure) -> None:
 
 def _spans(axis: Any, figure: Figure) -> None:
     """A bar on its lane for each span."""
-    for place, mark in enumerate(figure.series):
+    for position, mark in enumerate(figure.series):
         if not isinstance(mark, Spans):
             continue
-        colour = _colour(mark.role, place if mark.colour is None else mark.colour)
+        colour = _colour(mark.role, position if mark.colour is None else mark.colour)
         lanes: dict[int, list[tuple[float, float]]] = {}
         for lane, start, end in zip(mark.lanes, mark.starts, mark.ends, strict=True):
             lanes.setdefault(lane, []).append((start, end - start))
@@ -293,17 +293,17 @@ def _cells(whole: Any, axis: Any, figure: Figure, cells: Cells) -> None:
 
 def _threads(axis: Any, figure: Figure) -> None:
     """Labels of the minimum and maximum on parallel axes."""
-    places = range(len(figure.x.words))
+    positions = range(len(figure.x.words))
     threads = [mark for mark in figure.series if isinstance(mark, Threads)]
     for mark in sorted(threads, key=lambda it: it.strong):
         width, opacity = (2.0, 1.0) if mark.strong else (0.8, 0.45)
         for number, line in enumerate(mark.lines):
             label = "_" if number else mark.name
             look = {"color": _colour("", mark.colour), "linewidth": width, "alpha": opacity}
-            axis.plot(places, line, label=label, **look)
+            axis.plot(positions, line, label=label, **look)
     words = [
         f"{most}\n\n{word}\n{least}"
         for word, (least, most) in zip(figure.x.words, figure.x.ends, strict=True)
     ]
-    axis.set_xticks(places, words, fontsize="small")
+    axis.set_xticks(positions, words, fontsize="small")
     axis.set_yticks([])

@@ -62,8 +62,8 @@ def upright(axis: Axis, values: list[float]) -> list[float]:
     if axis.log:
         lowest = min((value for value in values if value > 0), default=top or 1.0)
         return powers(lowest, top or 1.0)
-    least = min(values, default=0.0)
-    low = min(0.0, least) if axis.zero else least
+    minimum = min(values, default=0.0)
+    low = min(0.0, minimum) if axis.zero else minimum
     low, high = (low if axis.low is None else axis.low, top if axis.high is None else axis.high)
     return round_marks(low, high)
 
@@ -105,8 +105,8 @@ def round_marks(low: float, high: float) -> list[float]:
 def round_powers(low: float, high: float) -> list[float]:
     """The powers of ten from `low` to `high`; with their multiples by 2 and 5 if they are few."""
     tens = powers(low, high)
-    few = sum(low <= mark <= high for mark in tens) < 3
-    marks = [ten * by for ten in tens for by in ((1, 2, 5) if few else (1,))]
+    too_few = sum(low <= mark <= high for mark in tens) < 3
+    marks = [ten * by for ten in tens for by in ((1, 2, 5) if too_few else (1,))]
     return [mark for mark in marks if low <= mark <= high]
 
 

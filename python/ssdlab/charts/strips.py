@@ -25,13 +25,13 @@ def strips(drawn: Sequence[Figure], key: str = "time") -> str:
     end = max(_end(figure) for figure in shown)
     marks = [mark for mark in round_marks(0.0, end) if mark <= end * 1.0001]
     x_scale = scale(0.0, end, 0, SIDE, False)
-    places = [
+    positions = [
         (x_scale(mark), axis_text(shown[0].x, mark), len(marks) > 5 and n % 2 == 1)
         for n, mark in enumerate(marks)
     ]
     body = ""
     for n, figure in enumerate(shown):
-        body += _strip(figure, end, x_labels(places) if n + 1 == len(shown) else "")
+        body += _strip(figure, end, x_labels(positions) if n + 1 == len(shown) else "")
     names = ", ".join(figure.title for figure in shown)
     told = f"Over {shown[0].x.label}: {names}; arrow keys move the cross-hair, + and − zoom"
     return (

@@ -136,16 +136,17 @@ def _parallel(drawn: Figure) -> str:
     """Upright lines for the words, and the threads across them, the strong ones on top."""
     words = drawn.x.words
     step = SIDE / len(words)
-    places = [(n + 0.5) * step for n in range(len(words))]
+    positions = [(n + 0.5) * step for n in range(len(words))]
     body = "".join(
-        f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{SIDE}"/>' for x in places
+        f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{SIDE}"/>' for x in positions
     )
     threads = [mark for mark in drawn.series if isinstance(mark, Threads)]
     for mark in sorted(threads, key=lambda it: it.strong):
         kind = f"thread{' best' if mark.strong else ''} c{mark.colour % COLOURS}"
         for line in mark.lines[:MAX_THREADS]:
             path = " ".join(
-                f"{x:.1f},{SIDE - share * SIDE:.1f}" for x, share in zip(places, line, strict=True)
+                f"{x:.1f},{SIDE - share * SIDE:.1f}"
+                for x, share in zip(positions, line, strict=True)
             )
             body += f'<polyline class="{kind}" points="{path}"/>'
     legend = swatches([(mark.name, f"c{mark.colour % COLOURS}") for mark in threads])

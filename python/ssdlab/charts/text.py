@@ -21,12 +21,12 @@ LABEL = 9
 
 def bars(drawn: Figure, width: int, plain: bool) -> list[Text]:
     """The stacked bars of a figure, one for each word, the longest `width` long."""
-    most = max(drawn.values())
+    maximum = max(drawn.values())
     glyph = "#" if plain else "█"
     found = []
     for values in zip(*(line.y for line in drawn.lines()), strict=True):
         first, total = values[0] or 0, sum(value or 0 for value in values)
-        cells = math.ceil(width * total / most)
+        cells = math.ceil(width * total / maximum)
         begun = round(cells * first / (total or 1))
         bar = Text(glyph * begun, style=COLOURS[0])
         found.append(bar.append(glyph * (cells - begun), style=COLOURS[1]))
@@ -36,8 +36,8 @@ def bars(drawn: Figure, width: int, plain: bool) -> list[Text]:
 def steps(drawn: Figure, plain: bool) -> Text:
     """The bars over numbers of a figure, a character each."""
     values, levels = drawn.values(), LEVELS[plain]
-    most = max(values)
-    cells = (levels[math.ceil((len(levels) - 1) * it / most)] for it in values)
+    maximum = max(values)
+    cells = (levels[math.ceil((len(levels) - 1) * it / maximum)] for it in values)
     return Text("".join(cells), style="cyan")
 
 
@@ -56,7 +56,7 @@ def grid(
     totals = [
         [sum(cell) for cell in zip(*lines, strict=True)] for lines in zip(*shrunk, strict=True)
     ]
-    most = max(map(max, totals))
+    maximum = max(map(max, totals))
     low, high = drawn.y.low or 0.0, drawn.y.high or 1.0
     height = (high - low) / rows
     shades = SHADES[plain]
@@ -66,7 +66,7 @@ def grid(
         picture.append(f"{label:>{LABEL}} ", style="dim").append("|" if plain else "│", style="dim")
         for column, total in enumerate(totals[row]):
             parts = [layer[row][column] for layer in shrunk]
-            shade = shades[_level(total, most, len(shades) - 1)]
+            shade = shades[_level(total, maximum, len(shades) - 1)]
             picture.append(shade, style=COLOURS[parts.index(max(parts))])
         picture.append("\n")
     corner, line = ("+", "-") if plain else ("└", "─")

@@ -151,8 +151,8 @@ def choose(
     goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
     notes = trace.notes(load, assignments)
-    asked = Asked(load, goals, terms, gigabytes, most, assignments, seed)
-    return among(names, asked, need, notes, told)
+    requested = Asked(load, goals, terms, gigabytes, most, assignments, seed)
+    return among(names, requested, need, notes, told)
 
 
 def among(

@@ -25,8 +25,8 @@ def choice(found: Choice, file: IO[str]) -> str:
         f"\n{goals_text([replace(it, if_known=False) for it in found.goals])}{need}", style="dim"
     )
     sections: list[RenderableType] = [head]
-    if (said := warning_lines(list(found.notes))) is not None:
-        sections.append(said)
+    if (stated := warning_lines(list(found.notes))) is not None:
+        sections.append(stated)
     if not found.is_whole:
         sections.append(Text("Partial: not all drives were tried.", style="yellow"))
     sections += [_answer(found), _table(found)]

@@ -107,14 +107,14 @@ class Hunt:
         """Next number of drives to try; None where no number helps."""
         if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
             return None
-        goals, most = self.asked.goals, self.asked.most
-        if not reasons.may_help(offer, goals, most):
+        goals, maximum = self.asked.goals, self.asked.most
+        if not reasons.may_help(offer, goals, maximum):
             return None
         # The writes of each drive fall with their number, and ratings are per drive.
         count, wanted = 2 * offer.drives, offer.drives * reasons.short_of_life(offer, goals)
-        while count < min(wanted, most):
+        while count < min(wanted, maximum):
             count *= 2
-        return min(count, most)
+        return min(count, maximum)
 
     def _is_cheaper(self, offer: Offer, count: int) -> bool:
         """True if `count` drives could cost less than the cheapest suitable offer."""
@@ -128,14 +128,14 @@ class Hunt:
         tried: set[tuple[str, int]] = set()
         while True:
             best = next((it for it in self.found() if it.meets), None)
-            most = math.inf if best is None else best.price_of_all
+            maximum = math.inf if best is None else best.price_of_all
             close = [
                 it
                 for it in self.offers.values()
                 if it.trial is not None
                 and (it.drive, it.drives) not in tried
                 and (it.meets or reasons.is_close(it, self.asked.goals))
-                and it.price_of_all <= most
+                and it.price_of_all <= maximum
             ]
             if not close:
                 return

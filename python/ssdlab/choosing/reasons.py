@@ -35,9 +35,9 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
                 lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
             elif is_untold(trial, goal, dwpd):
                 lacking.append(said(trial, goal))
-        elif (kept := trial.kept(goal)) is False or trial.mean(goal.figure) is None:
+        elif (stored := trial.kept(goal)) is False or trial.mean(goal.figure) is None:
             lacking.append(said(trial, goal))
-        elif kept is None:
+        elif stored is None:
             mean = duration(trial.known(goal.figure))
             lacking.append(f"{goal.name} is {mean}, too close to {duration(goal.limit)} to tell")
     return "; ".join(lacking)
@@ -72,8 +72,8 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
         if goal.figure == "years":
             lacking += ["life"] if short_of_life(offer, goals) > 1 else []
             lacking += ["life?"] if is_untold(trial, goal, offer.dwpd) else []
-        elif (kept := trial.kept(goal)) is not True:
-            known = kept is None and trial.mean(goal.figure) is not None
+        elif (stored := trial.kept(goal)) is not True:
+            known = stored is None and trial.mean(goal.figure) is not None
             of = " of flushes" if _by_flushes(trial, goal) else ""
             lacking.append(f"{goal.name}{of}{'?' if known else ''}")
     return lacking
@@ -121,8 +121,8 @@ def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
     for goal in goals:
         kind = goal.figure.partition(".")[0]
         host = trial.found[0].host[kind if kind in ("read", "write") else "all"]
-        least = host.min_us
-        if goal.figure != "years" and least is not None and least > goal.limit:
+        minimum = host.min_us
+        if goal.figure != "years" and minimum is not None and minimum > goal.limit:
             return False
     return True
 

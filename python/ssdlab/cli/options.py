@@ -110,14 +110,14 @@ class ExamplesFirst(click.Command):
         """Read the arguments; `args` are the remaining arguments."""
         if not ctx.resilient_parsing:  # what is completed is not complete
             self._refuse_silent(ctx, args)
-        rest = super().parse_args(ctx, args)
+        remainder = super().parse_args(ctx, args)
         for param in self.get_params(ctx):
             value = ctx.params.get(str(param.name))
             # A bound holds no NaN back: it is neither below nor above it.
             if isinstance(value, float) and math.isnan(value):
                 raise click.UsageError(f"{param.opts[-1]} {value}: is not a number", ctx)
         self._refuse_shared(ctx)
-        return rest
+        return remainder
 
     def _refuse_shared(self, ctx: click.Context) -> None:
         """Raise `UsageError` where a file is named for two outputs, of which one would be lost."""
@@ -126,9 +126,11 @@ class ExamplesFirst(click.Command):
             value, option = ctx.params.get(str(param.name)), param.opts[-1]
             if option not in OUTPUTS or not isinstance(value, str | Path) or str(value) == "-":
                 continue
-            place = os.path.realpath(value)
-            other = roles.setdefault(place, option)
-            is_file = os.path.isfile(place) or not os.path.exists(place)  # no pipe and no device
+            position = os.path.realpath(value)
+            other = roles.setdefault(position, option)
+            is_file = os.path.isfile(position) or not os.path.exists(
+                position
+            )  # no pipe and no device
             if other != option and is_file:
                 raise click.UsageError(
                     f"{other} and {option} are both written to {value}; give each its own file", ctx
@@ -219,13 +221,13 @@ class ExamplesFirst(click.Command):
                 scratch.write_dl([records[at][1] for at in sorted([*chosen, *last])])
             return scratch.getvalue().splitlines()
 
-        shown = len(ranked)
-        while shown > 1 and written + len(lines(ranked[:shown])) > LINES - 2 * (
-            shown < len(ranked)
+        visible = len(ranked)
+        while visible > 1 and written + len(lines(ranked[:visible])) > LINES - 2 * (
+            visible < len(ranked)
         ):
-            shown -= 1
-        formatter.write("\n" + "\n".join(lines(ranked[:shown])) + "\n")
-        if more := len(ranked) - shown:
+            visible -= 1
+        formatter.write("\n" + "\n".join(lines(ranked[:visible])) + "\n")
+        if more := len(ranked) - visible:
             formatter.write(f"\n{more} more: {ctx.command_path} --help-all\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

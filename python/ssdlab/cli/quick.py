@@ -58,8 +58,8 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
     """
     found: dict[str, Any] = dict(ABSENT)
     given: set[str] = set()
-    rest = iter(words)
-    for word in rest:
+    remainder = iter(words)
+    for word in remainder:
         if not word.startswith("-"):
             if found["experiment"] is not None or not word:
                 return None
@@ -70,7 +70,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
             continue
         option, is_joined, value = word.partition("=")
         if not is_joined:
-            value = next(rest, "")
+            value = next(remainder, "")
         if not value or (value.startswith("-") and value != "-"):
             return None
         if option in given:

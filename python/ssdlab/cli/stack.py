@@ -50,8 +50,8 @@ def below(
 
 def first_run() -> list[layers.Layer]:
     """The layers of `ssdlab run` without arguments: a current drive in steady state."""
-    what = {"device": {"preset": "tlc-enterprise"}, "run": {"precondition": "steady"}}
-    return layers.from_mapping("ssdlab run without arguments", what)
+    subject = {"device": {"preset": "tlc-enterprise"}, "run": {"precondition": "steady"}}
+    return layers.from_mapping("ssdlab run without arguments", subject)
 
 
 def _refuse_preset(experiment: Path) -> None:

@@ -93,13 +93,13 @@ def cliff(
     limit = None if within is None else _time("--within", within)
     share = _share(fill)
     size = None if copied is None else SIZE.parse("--copy", copied)
-    rest = None if pause is None else _time("--pause", pause)
+    remainder = None if pause is None else _time("--pause", pause)
     with terminal.steps(sys.stderr, "copying", quiet):
         found = cliffs.cliff(
             device,
             size,
             fill=share,
-            pause_seconds=rest,
+            pause_seconds=remainder,
             set=_changes(assignments),
             seed=seed,
             allow_code=allow_code,

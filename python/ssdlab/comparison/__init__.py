@@ -250,8 +250,8 @@ def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Co
             found = measured.load(side)
             titles.append(f"{found.path}, {found.version}")
             flats.append(dict(found.figures))
-            said = f"options of fio that are not simulated: {', '.join(found.left_out)}"
-            warnings[name] = [said] if found.left_out else []
+            stated = f"options of fio that are not simulated: {', '.join(found.left_out)}"
+            warnings[name] = [stated] if found.left_out else []
             continue
         simulated = _Side.of(name, side, allow_code)
         experiment = simulated.experiment

@@ -109,8 +109,8 @@ class Grid:
         cells = self.of(objective)
         counts = [sum(c.verdict == it for c in cells) for it in (BETTER, WORSE, UNKNOWN)]
         logs = []
-        for place in range(len(self.seeds)):
-            pairs = [(cell.a[place], cell.b[place]) for cell in cells]
+        for position in range(len(self.seeds)):
+            pairs = [(cell.a[position], cell.b[position]) for cell in cells]
             if not all(x > 0 and y > 0 for x, y in pairs):
                 return Overall(objective, None, None, *counts)
             logs.append(statistics.fmean(math.log(y / x) for x, y in pairs))
@@ -268,13 +268,13 @@ def compare_over(
     half = len(flat) // 2
     cells = []
     for objective in goals.objectives:
-        for place, values in enumerate(conditions):
+        for position, values in enumerate(conditions):
             words = ", ".join(
                 f"{text_of(value)}" if axis.name in ("workload", "device", "trace")
                 else f"{axis.name.removeprefix('device.')}={text_of(value)}"
                 for axis, value in zip(axes, values, strict=True)
             )  # fmt: skip
-            at = slice(place * repeat, (place + 1) * repeat)
+            at = slice(position * repeat, (position + 1) * repeat)
             runs = [flat[:half][at], flat[half:][at]]
             if any(row.get(objective.column) is None for each in runs for row in each):
                 raise InputError(f"{words}: has no {objective.column}")

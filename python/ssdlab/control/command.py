@@ -25,8 +25,8 @@ NEXT: Mapping[tuple[str, ...], str] = {
 
 
 def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-    said = tuple(context.params.get("words") or ())
-    return [CompletionItem(it) for it in NEXT.get(said, "").split() if it.startswith(begun)]
+    stated = tuple(context.params.get("words") or ())
+    return [CompletionItem(it) for it in NEXT.get(stated, "").split() if it.startswith(begun)]
 
 
 @click.command(

@@ -72,8 +72,8 @@ class Bill:
     @property
     def lasts_unknown(self) -> bool:
         """True for replacements at an unknown rate."""
-        asked = self.design.lifetime is not None and self.written_tb_per_day > 0
-        if not asked or self.years is None or self.lifetime_years is not None:
+        requested = self.design.lifetime is not None and self.written_tb_per_day > 0
+        if not requested or self.years is None or self.lifetime_years is not None:
             return False
         return self.least_years is None or self.least_years < self.years
 

@@ -44,12 +44,12 @@ class Costs:
 
     def to_dict(self) -> dict[str, Any]:
         """The costs in the form of `ssdlab cost --json`."""
-        least = self.cheapest
+        minimum = self.cheapest
         rows = zip(self.bills, self.on_front, strict=True)
         return {
             "need": self.need.to_dict(),
             "designs": [it.to_dict() | {"pareto": is_on} for it, is_on in rows],
-            "cheapest": None if least is None else least.design.name,
+            "cheapest": None if minimum is None else minimum.design.name,
             "pareto": [it.design.name for it in self.pareto],
         }
 

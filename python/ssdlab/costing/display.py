@@ -59,12 +59,12 @@ def dollars(amount: float) -> str:
 def _warnings(bills: Sequence[Bill]) -> list[str]:
     """Warnings of the results, each once."""
     names = dict.fromkeys(name for it in bills for name in it.design.warnings)
-    said = []
+    stated = []
     for name in names:
         designs = [it.design.name for it in bills if name in it.design.warnings]
         of = f"{len(designs)} of {len(bills)} designs" if len(bills) > 1 else "the results"
-        said.append(f"{name}: {of} (docs/warnings.md)")
-    return said
+        stated.append(f"{name}: {of} (docs/warnings.md)")
+    return stated
 
 
 def _needed(need: Need) -> str:

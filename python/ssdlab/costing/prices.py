@@ -33,10 +33,10 @@ class Prices:
         of price.
         """
         given = others.given()
-        kept = self.given()
+        stored = self.given()
         if any(key in given for key in DEVICE):
-            kept = {key: value for key, value in kept.items() if key not in DEVICE}
-        return Prices(**{**kept, **given})
+            stored = {key: value for key, value in stored.items() if key not in DEVICE}
+        return Prices(**{**stored, **given})
 
     def given(self) -> dict[str, float]:
         """Given prices."""

@@ -190,8 +190,8 @@ def crash(
         with workplace() as work:
             if recorded is not None:
                 if image is not None:
-                    kept = run.with_checker(Recorded.load(recorded), check)
-                    return _one_image(kept, image, search, work)
+                    stored = run.with_checker(Recorded.load(recorded), check)
+                    return _one_image(stored, image, search, work)
                 found = run.judge_again(recorded, check, search, work, progress)
             else:
                 case = _case(app, run_command, check, setup, place, size, device)

@@ -114,11 +114,11 @@ def perform(
         else:
             case = case_of_app(control.app, [sources.from_name("device", control.device)], None)
             one = replace(search, points=max(1, search.points // control.cost))
-            place = (
+            position = (
                 None if keep is None else keep / control.name.replace(", ", "-").replace(" ", "-")
             )
             with workplace() as work:
-                found = record_and_judge(case, one, work, place, _under(control.name, progress))
+                found = record_and_judge(case, one, work, position, _under(control.name, progress))
                 outcome = Outcome(control, found)
         outcomes.append(outcome)
         tell(outcome)

@@ -63,11 +63,11 @@ def damage_text(found: Damage, file: IO[str]) -> str:
     table.add_column("drives", justify="right", header_style="dim")
     table.add_column("what happened", header_style="dim")
     table.add_column("an example", header_style="dim")
-    for outcome, what in OUTCOMES.items():
+    for outcome, subject in OUTCOMES.items():
         some = [it for it in drives if it.outcome == outcome]
-        said = next((it.reason for it in some if it.reason), "")
+        stated = next((it.reason for it in some if it.reason), "")
         style = DAMAGED.get(outcome, "") if some else "dim"
-        table.add_row(Text(outcome, style=style), f"{len(some):,}", what, said)
+        table.add_row(Text(outcome, style=style), f"{len(some):,}", subject, stated)
     failed = sum(it.unreadable for it in drives)
     healed = sum(it.healed for it in drives)
     facts = Text(f"{failed:,} reads failed; {healed:,} lost pages were written anew.", style="dim")
@@ -134,13 +134,13 @@ def controls_table(outcomes: list[Outcome], file: IO[str]) -> str:
             f"{sum(found.seconds.values()):,.0f} s",
         )
     sections: list[RenderableType] = [table]
-    said = [
+    stated = [
         f"{outcome.control.name}: {it}"
         for outcome in outcomes
         if outcome.findings is not None
         for it in outcome.findings.warnings
     ]
-    warned = warning_lines(said)
+    warned = warning_lines(stated)
     if warned is not None:
         sections.append(warned)
     again = ""

@@ -48,10 +48,10 @@ def judge(
     verdicts: list[Verdict | None] = [None] * len(images)
     try:
         for number in range(count):
-            place = work / f"judge-{number}"
-            place.mkdir(exist_ok=True)
+            position = work / f"judge-{number}"
+            position.mkdir(exist_ok=True)
             task = {
-                "work": str(place),
+                "work": str(position),
                 "recording": str(recorded.directory / RECORDING),
                 "initial": str(recorded.directory / INITIAL),
                 "promise": recorded.promise,

@@ -71,9 +71,9 @@ def crash(
     _refuse(app, command, recorded, check, setup, on, size, device, set, keep)
     _refuse_numbers(points=points, draws=draws, workers=workers, timeout_seconds=timeout_seconds)
     search = Search(points, draws, seed, workers, timeout_seconds)
-    kept = None if keep is None else Path(keep)
-    if kept is not None:
-        run.new_directory(kept, "keep")
+    stored = None if keep is None else Path(keep)
+    if stored is not None:
+        run.new_directory(stored, "keep")
 
     def tell(what: str, done: int, most: int) -> None:
         if progress is not None:
@@ -89,7 +89,7 @@ def crash(
             else:
                 assert command is not None
                 case = Case(stack, on, size or SIZE, command, check, setup)
-            return run.record_and_judge(case, search, work, kept, tell)
+            return run.record_and_judge(case, search, work, stored, tell)
     except click.ClickException as error:
         raise RuntimeError(error.format_message()) from None
 

@@ -45,20 +45,20 @@ def instants(recording: Recording, first: int, points: int, seed: int) -> list[i
         return list(every)
     generator = random.Random(f"{seed}:instants")
     flushes = {it.id for it in recording.events if it.kind == FLUSH}
-    beside: set[int] = set()
+    neighbours: set[int] = set()
     for number in range(first, last):
         event = recording.events[number]
         if event.kind == FLUSH or event.kind == ANSWER and event.id in flushes:
-            beside.update((number, number + 1))
-    taken = set(generator.sample(sorted(beside), min(len(beside), points // 2)))
-    rest = [number for number in every if number not in taken]
+            neighbours.update((number, number + 1))
+    used = set(generator.sample(sorted(neighbours), min(len(neighbours), points // 2)))
+    remainder = [number for number in every if number not in used]
     # Evenly over the rest: one of each stretch.
-    missing = points - len(taken)
+    missing = points - len(used)
     for stretch in range(missing):
-        start = stretch * len(rest) // missing
-        end = (stretch + 1) * len(rest) // missing
-        taken.add(rest[generator.randrange(start, end)])
-    return sorted(taken)
+        start = stretch * len(remainder) // missing
+        end = (stretch + 1) * len(remainder) // missing
+        used.add(remainder[generator.randrange(start, end)])
+    return sorted(used)
 
 
 def acked_at(stamps: list[int], event: int) -> int:

@@ -269,11 +269,11 @@ class Stage:
     def _hear(self, word: str) -> str:
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
-        said, _, rest = line.strip().partition(" ")
-        if said != word:
-            problem = rest if said == "failed" else "the process of the application ended"
+        stated, _, remainder = line.strip().partition(" ")
+        if stated != word:
+            problem = remainder if stated == "failed" else "the process of the application ended"
             raise click.ClickException(f"{problem}\n{self._complaint()}".strip())
-        return rest
+        return remainder
 
     def _complaint(self) -> str:
         self._errors.seek(0)

@@ -89,8 +89,8 @@ class Recording:
 
     def counts(self, first: int = 0) -> dict[str, int]:
         """Requested bytes from event `first` on, by kind."""
-        asked = self.events[first:]
+        requested = self.events[first:]
         names = {"writes": WRITE, "trims": TRIM, "zeroes": ZEROES, "flushes": FLUSH}
-        found = {name: sum(it.kind == kind for it in asked) for name, kind in names.items()}
-        found["forced"] = sum(it.kind == WRITE and it.flags & FUA != 0 for it in asked)
+        found = {name: sum(it.kind == kind for it in requested) for name, kind in names.items()}
+        found["forced"] = sum(it.kind == WRITE and it.flags & FUA != 0 for it in requested)
         return found

@@ -182,9 +182,9 @@ def judge_recorded(
         "choose": round(between - began, 3),
         "judge": round(time.monotonic() - between, 3),
     }
-    asked = recording.counts(recorded.first)
+    requested = recording.counts(recorded.first)
     events = len(recording.events)
-    findings = Findings(recorded, search, planned, verdicts, events, asked, seconds, keep)
+    findings = Findings(recorded, search, planned, verdicts, events, requested, seconds, keep)
     findings.warnings = warnings(findings)
     if keep is not None:
         _keep_images(findings, keep)
@@ -222,10 +222,10 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
 def warnings(findings: Findings) -> list[str]:
     """Reasons for doubt about the findings."""
     found = []
-    asked = findings.asked
-    if not asked["flushes"] and not asked["forced"]:
+    requested = findings.asked
+    if not requested["flushes"] and not requested["forced"]:
         found.append("no flush reached the drive: the application asked for no durability")
-    if not asked["writes"]:
+    if not requested["writes"]:
         found.append("no write reached the drive: there was nothing to lose")
     if not findings.recorded.lines:
         found.append(

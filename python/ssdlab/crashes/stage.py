@@ -25,8 +25,8 @@ def main(words: list[str]) -> int:
     """Run the application as the JSON in `words` says."""
     task: dict[str, Any] = json.loads(words[0])
     work = Path(task["work"])
-    place, fuse = work / "dir", work / "fuse"
-    place.mkdir(exist_ok=True)
+    position, fuse = work / "dir", work / "fuse"
+    position.mkdir(exist_ok=True)
     spared: tuple[int, ...] = ()
     try:
         source = Path(task["image"])
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
         loop = namespace.said_by(attach)
         try:
             if task["place"] == EXT4:
-                namespace.call("mount", "-t", "ext4", loop, str(place))
+                namespace.call("mount", "-t", "ext4", loop, str(position))
         finally:
             # Detached when unused.
             if task["place"] != LOOP:
@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
                 return 1
             threading.Thread(target=_end_with_input, daemon=True).start()
             environment = namespace.environment(
-                dir=str(place), dev=loop, uri=task["uri"] or "", tmp=str(work)
+                dir=str(position), dev=loop, uri=task["uri"] or "", tmp=str(work)
             )
             done = subprocess.run(
                 task["command"],
@@ -62,13 +62,13 @@ def main(words: list[str]) -> int:
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=task["output"],
-                cwd=place if task["place"] == EXT4 else work,
+                cwd=position if task["place"] == EXT4 else work,
             )
             _say(f"ran {done.returncode}")
             namespace.kill_others(*spared)
             os.chdir("/")
             if task["place"] == EXT4:
-                namespace.call("umount", str(place))
+                namespace.call("umount", str(position))
         finally:
             if task["place"] == LOOP:
                 namespace.call("losetup", "--detach", loop)

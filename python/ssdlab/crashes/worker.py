@@ -66,7 +66,7 @@ class Judge:
             os.close(reader)
             self._in_child(writer)
         os.close(writer)
-        said, late = self._listen(child, reader)
+        stated, late = self._listen(child, reader)
         # Ends its process group; and, in a process namespace of our own, whatever else it has
         # started.
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -74,7 +74,7 @@ class Judge:
         _, status = os.waitpid(child, 0)
         if self.alone:
             namespace.kill_others()
-        text = said.decode(errors="replace").strip()
+        text = stated.decode(errors="replace").strip()
         if verbose and text:
             print(text, file=sys.stderr)
         if late:
@@ -86,7 +86,7 @@ class Judge:
 
     def _listen(self, child: int, reader: int) -> tuple[bytes, bool]:
         """Output of the checker until it ends, and whether it took too long."""
-        said = b""
+        stated = b""
         until = time.monotonic() + self.task["timeout"]
         ended = os.pidfd_open(child)
         watched = [reader, ended, 0]
@@ -99,13 +99,13 @@ class Judge:
                     os._exit(1)
                 if reader in ready:
                     piece = os.read(reader, MOST_OUTPUT)
-                    said = (said + piece)[-MOST_OUTPUT:]
+                    stated = (stated + piece)[-MOST_OUTPUT:]
                     if not piece:
                         watched.remove(reader)
                 elif ended in ready:
-                    return said, False
+                    return stated, False
                 elif not ready:
-                    return said, True
+                    return stated, True
         finally:
             os.close(ended)
             os.close(reader)

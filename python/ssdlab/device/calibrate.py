@@ -64,13 +64,13 @@ def cells(given: Given) -> list[Cell]:
         if key not in given and not assumed:
             continue
         row = MEASUREMENTS[name]
-        asked = {}
+        requested = {}
         if key.startswith(("rand", "fresh")):
-            asked["depth"] = given[f"{key}_depth"]
+            requested["depth"] = given[f"{key}_depth"]
         if key == "rand_write":
-            asked["block"] = size_text(given["rand_write_block"])
+            requested["block"] = size_text(given["rand_write_block"])
         elif key in ("write_latency", "fresh_write", "write_amplification"):
-            asked["block"] = _unit(given)
+            requested["block"] = _unit(given)
         latency = key.endswith("latency")
         bound = key == "rand_write" and any(it in given for it in FLASH_KNOWN)
         found.append(
@@ -80,7 +80,7 @@ def cells(given: Given) -> list[Cell]:
                 source="guess" if assumed else "sheet",
                 tolerance=LATENCY_TOLERANCE if latency else TOLERANCE,
                 fitted=not (bound or assumed),
-                parameters=row.read_parameters(given.source, asked),
+                parameters=row.read_parameters(given.source, requested),
                 bound=bound,
                 assumed=assumed,
             )
@@ -154,11 +154,11 @@ def _program(_: Given, drive: Drive, it: Outcome) -> None:
 
 def _link(given: Given, drive: Drive, it: Outcome) -> None:
     """Rate of the link; where it has no more, a quicker bus."""
-    rate, most = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
+    rate, maximum = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
     quicker = [bus for bus in BUS_RATES if bus > drive.flash.bus]
-    if rate > most and quicker:
+    if rate > maximum and quicker:
         drive.flash = replace(drive.flash, bus=quicker[0])
-    drive.link = min(rate, most)
+    drive.link = min(rate, maximum)
 
 
 def _sensing(drive: Drive, change: float) -> None:
@@ -264,20 +264,20 @@ def _predict(
     rates = [it.simulated for it in settled if it.cell.measure == "rand_write_iops"]
     if not rates:
         unit = {"block": _unit(given)}
-        asked = [prediction("rand_write_iops", unit)]
+        requested = [prediction("rand_write_iops", unit)]
         if "write_amplification" not in given:
-            asked.append(prediction("steady_amplification", unit))
-        found = steps.measure(drive, asked)
+            requested.append(prediction("steady_amplification", unit))
+        found = steps.measure(drive, requested)
         rates = [found[0].simulated]
     half = rates[0] / 2
     if half < LEAST_RATE:
-        few = f"Reads under load are not predicted: half of {rates[0]:,.0f}/s is too little."
-        return found, [few]
-    asked = [
+        too_few = f"Reads under load are not predicted: half of {rates[0]:,.0f}/s is too little."
+        return found, [too_few]
+    requested = [
         prediction("load_read", {"rate": f"{half:.0f}/s", "figure": figure})
         for figure in ("mean", "p99")
     ]
-    return [*found, *steps.measure(drive, asked)], []
+    return [*found, *steps.measure(drive, requested)], []
 
 
 def prediction(name: str, parameters: Mapping[str, object]) -> Cell:

@@ -31,16 +31,16 @@ def origins(device: Device, file: IO[str]) -> str:
     table.add_column("origin", header_style="dim")
     before = None
     for row in device.rows:
-        said = Text(row.origin, style=ORIGINS.get(row.origin, ""))
+        stated = Text(row.origin, style=ORIGINS.get(row.origin, ""))
         if row.text and (row.origin, row.text) == before:
-            said.append(", as above")
+            stated.append(", as above")
         elif row.text:
-            said.append(f": {row.text}", style="")
+            stated.append(f": {row.text}", style="")
         if row.preset:
-            said.append(f" (preset {row.preset})".lstrip(), style="dim")
+            stated.append(f" (preset {row.preset})".lstrip(), style="dim")
         before = row.origin, row.text
         value = str(row.value).lower() if isinstance(row.value, bool) else str(row.value)
-        table.add_row(row.key.removeprefix("device."), value, said)
+        table.add_row(row.key.removeprefix("device."), value, stated)
     head = Text(device.name, style="bold")
     sections: list[RenderableType] = [head]
     if device.summary:
@@ -94,10 +94,12 @@ def beside(names: Sequence[str], lines: Sequence[Line], file: IO[str]) -> str:
     for name in names:
         table.add_column(name, justify="right", header_style="bold")
     for line in lines:
-        shown = [line.shown(place) for place in range(len(names))]
-        table.add_row(line.title, *(Text(it, style="dim" if it[0] == "~" else "") for it in shown))
-    said = "~ is no figure of the sheet: assumed, or what follows from its others by arithmetic."
-    return rendered(console, [table, Text(said, style="dim")])
+        visible = [line.shown(position) for position in range(len(names))]
+        table.add_row(
+            line.title, *(Text(it, style="dim" if it[0] == "~" else "") for it in visible)
+        )
+    stated = "~ is no figure of the sheet: assumed, or what follows from its others by arithmetic."
+    return rendered(console, [table, Text(stated, style="dim")])
 
 
 def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
@@ -122,8 +124,10 @@ def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
 def _missed(found: Sequence[Outcome]) -> list[str]:
     """A note about missed lines of the sheet."""
     missed = [it.cell.name for it in found if it.verdict == "fail"]
-    said = f"Missed by more than the tolerance: {'; '.join(missed)}. The device is not this drive."
-    return [said] if missed else []
+    stated = (
+        f"Missed by more than the tolerance: {'; '.join(missed)}. The device is not this drive."
+    )
+    return [stated] if missed else []
 
 
 def _ranges(hidden: Ranges) -> RenderableType:

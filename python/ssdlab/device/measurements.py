@@ -66,8 +66,8 @@ class Measurement:
 
     def label(self, parameters: Parameters) -> str:
         """The title with its parameters."""
-        shown = {key: _shown(key, value) for key, value in parameters.items()}
-        return self.title.format(**shown)
+        visible = {key: _shown(key, value) for key, value in parameters.items()}
+        return self.title.format(**visible)
 
     def read_parameters(self, where: str, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters from `keys`, with defaults for the rest.

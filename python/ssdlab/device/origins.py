@@ -75,8 +75,8 @@ def of(name: str) -> Device:
         sets = dict(_flat(table.get("device", {}), "device"))
         for key, value in sets.items():
             if key not in rows and key != "device.preset":
-                kind, said = origins.get(key, ("", ""))
-                rows[key] = Row(key, value, kind, said, below)
+                kind, stated = origins.get(key, ("", ""))
+                rows[key] = Row(key, value, kind, stated, below)
         parent = sets.get("device.preset")
         if not isinstance(parent, str) or parent in seen:
             return Device(Path(name).name, summary, tuple(rows.values()))
@@ -88,10 +88,10 @@ def of(name: str) -> Device:
 def _summary(text: str) -> Iterator[str]:
     """The first paragraph of the comment at the head of the file."""
     for line in text.splitlines():
-        said = line.removeprefix("#").strip()
-        if not line.startswith("#") or not said or _origin(said):
+        stated = line.removeprefix("#").strip()
+        if not line.startswith("#") or not stated or _origin(stated):
             return
-        yield said
+        yield stated
 
 
 def _flat(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
@@ -115,13 +115,13 @@ def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
         if not code_text:
             above = [*above, comment] if comment else []
             continue
-        said = _origin(comment) or _origin_above(above)
+        stated = _origin(comment) or _origin_above(above)
         above = []
         if head := _HEAD.fullmatch(code_text):
-            section, of_section = head[1], said
+            section, of_section = head[1], stated
         elif key := _KEY.match(code_text):
             path = f"{section}.{key[1]}" if section else key[1]
-            if found := said or of_section:
+            if found := stated or of_section:
                 yield path, found
 
 

@@ -174,18 +174,18 @@ def of_drive(
     found = _simulated(base, every, block, progress)
     every = [it for it in every if it in found]
     errors = {it: _error(found[it], known) for it in every}
-    least = min(errors.values())
-    kept = [it for it in every if errors[it] <= least + AS_GOOD] if known else every
-    best = min(kept, key=lambda it: errors[it])
+    minimum = min(errors.values())
+    stored = [it for it in every if errors[it] <= minimum + AS_GOOD] if known else every
+    best = min(stored, key=lambda it: errors[it])
     rows = [
-        _range(given, load, figure, {it: found[it][load.name] for it in kept}, best, known)
+        _range(given, load, figure, {it: found[it][load.name] for it in stored}, best, known)
         for load in LOADS
         for figure in load.figures
-        if all(figure in found[it][load.name] for it in kept)
+        if all(figure in found[it][load.name] for it in stored)
     ]
-    dropped = [it for it in every if it not in kept]
+    dropped = [it for it in every if it not in stored]
     chosen = best if known and best.keys else None
-    return Ranges(rows, kept, dropped, chosen, block)
+    return Ranges(rows, stored, dropped, chosen, block)
 
 
 def _matched(measured: Sequence[Job], block: int) -> dict[str, Job]:

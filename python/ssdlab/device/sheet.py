@@ -88,12 +88,12 @@ class Cell:
             return "assumed"
         if math.isinf(self.tolerance):
             return "info"
-        most = 1 + self.tolerance
-        if simulated / self.value < 1 / most:
+        maximum = 1 + self.tolerance
+        if simulated / self.value < 1 / maximum:
             return "fail"
         if self.bound:
             return "kept"
-        return "pass" if simulated / self.value <= most else "fail"
+        return "pass" if simulated / self.value <= maximum else "fail"
 
     def said(self, simulated: float) -> str:
         """The verdict for people, which also says that the cell was used to find the drive.

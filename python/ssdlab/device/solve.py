@@ -184,8 +184,8 @@ class _Solver:
         if "raw_capacity" in given:
             raw, source = given["raw_capacity"], given.shown("raw_capacity")
             return max(1, round(raw / nand.die)), source
-        least = given["capacity"] * (1 + LEAST_SPARE) / nand.die
-        dies = _whole(least, up=True)
+        minimum = given["capacity"] * (1 + LEAST_SPARE) / nand.die
+        dies = _whole(minimum, up=True)
         source = f"the next {CHANNELS} dies" if dies >= CHANNELS else "whole dies"
         return dies, f"{source} above the capacity and {100 * LEAST_SPARE:g} % of spare"
 
@@ -342,8 +342,8 @@ class _Solver:
     def _die(self, flash: Flash) -> float:
         """The size of the dies that hold the capacity and the least spare."""
         nand = NAND[flash.bits]
-        least = self.given["capacity"] * (1 + LEAST_SPARE) / flash.dies
-        return math.ceil(least / nand.die - 1e-9) * nand.die if least > nand.die else nand.die
+        minimum = self.given["capacity"] * (1 + LEAST_SPARE) / flash.dies
+        return math.ceil(minimum / nand.die - 1e-9) * nand.die if minimum > nand.die else nand.die
 
     def _spare(self, key: str, why: str) -> None:
         shown = self.given.shown(key)
@@ -407,12 +407,12 @@ class _Solver:
             self.origins[key] = ("guess", "as of the Samsung PM9A3")
         if self.given.most_slots is not None:
             self.origins["host_link.queue_depth"] = ("published", "native command queuing of SATA")
-        said = "power_loss_protected" in self.given
+        stated = "power_loss_protected" in self.given
         self.origins |= {
             "capacity": ("published", "the sheet"),
             "cleaning.min_free": ("guess", "a few superblocks"),
             "buffer.power_loss_protected": (
-                ("published", "the sheet") if said else ("guess", "not stated")
+                ("published", "the sheet") if stated else ("guess", "not stated")
             ),
             "host_link.latency": ("fitted", f"to {self.given.shown('write_latency')}"),
             "scale": ("guess", "so that a run takes seconds; without it all blocks are whole"),

@@ -166,8 +166,8 @@ class _Experiment:
         for one in maps:
             one.refuse("locScale", "addresses of a trace in sectors of 512 bytes alone", "512")
             one.refuse("sizeScale", "sizes of a trace in sectors alone", "1")
-        places = [str(one.left.get("simdev")) for one in maps]
-        if len(set(places)) < len(places):
+        positions = [str(one.left.get("simdev")) for one in maps]
+        if len(set(positions)) < len(positions):
             raise given.wrong("I/O Mappings", listed, "several devices of a trace on one drive")
         del given.left["I/O Mappings"]
 
@@ -394,8 +394,8 @@ class _Experiment:
             ("sequential_interarrival", "Sequential inter-arrival times"),
             ("size", "Sizes"),
         ):
-            if (said := flow.distribution(name)) is not None:
-                found[key] = said
+            if (stated := flow.distribution(name)) is not None:
+                found[key] = stated
         return found
 
 

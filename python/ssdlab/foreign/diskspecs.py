@@ -46,8 +46,8 @@ def keys(block: Block, bus_ms: float) -> tuple[dict[str, Any], list[str]]:
     given = Given(block)
     model = given.inner("Model")
     if model is None:
-        said = given.left.get("Model")
-        value = Value("nothing", block.line) if said is None else said
+        stated = given.left.get("Model")
+        value = Value("nothing", block.line) if stated is None else stated
         raise given.wrong("Model", value, "the file of the model is not there, or has no dm_disk")
     device: dict[str, Any] = {"kind": "disk"}
     geometry, notes = _geometry(model)
@@ -90,7 +90,7 @@ def _buffer(given: Given) -> dict[str, Any]:
 
     ahead = given.word("Buffer continuous read", {"0": None, "1": "limit", "2": "limit",
                                                   "3": "limit", "4": "track"})  # fmt: skip
-    most = size("Maximum read-ahead (blks)")
+    maximum = size("Maximum read-ahead (blks)")
     high, low = given.number("High (read) water mark", 1), given.number("Low (write) water mark", 1)
     if low and low != high:
         given.notes.append(f"not modelled: Low (write) water mark = {low:g}")
@@ -98,7 +98,7 @@ def _buffer(given: Given) -> dict[str, Any]:
         "segments": given.whole("Number of buffer segments"),
         "segment": size("Segment size (in blks)"),
         "write_segments": given.whole("Maximum number of write segments"),
-        "read_ahead": "0B" if ahead is None else most,
+        "read_ahead": "0B" if ahead is None else maximum,
         "read_ahead_to": ahead,
         "read_ahead_on_hit": given.word("Read-ahead on idle hit", {"0": False, "1": True}),
         "read_on_arrival": given.word("Read any free blocks", {"0": False, "1": True}),
@@ -163,7 +163,7 @@ def _zones(layout: Given) -> str:
     zones = [Given(it.said) for it in values if isinstance(it.said, Block)]
     if not zones:
         raise InputError(f"{layout.block.path}:{layout.block.line}: a layout without Zones")
-    written, left_out, places = [], 0, 0
+    written, left_out, positions = [], 0, 0
     for zone in zones:
         first = zone.whole("First cylinder number", least=0) or 0
         last, track = zone.whole("Last cylinder number", least=0), _needed(zone, "Blocks per track")
@@ -175,12 +175,12 @@ def _zones(layout: Given) -> str:
         for name in ("slips", "defects"):
             listed = zone.left.pop(name, None)
             left_out += len(listed.said) if listed and isinstance(listed.said, list) else 0
-        places += sum(
+        positions += sum(
             bool(zone.number(it)) for it in ("Offset of first block", "Empty space at zone front")
         )
     if left_out:
         layout.notes.append(f"not modelled: {left_out} slipped and defective sectors")
-    if places:
+    if positions:
         layout.notes.append("not modelled: offsets and empty space at the front of zones")
     return ", ".join(written)
 

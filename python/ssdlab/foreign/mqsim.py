@@ -261,7 +261,7 @@ class _Drive(_Given):
         bits = len(types) if pages % len(types) == 0 else 1
         for names, key in ((READ, "read"), (PROGRAM, "program")):
             times = [self.number(name) for name in names]
-            used = [it for it in (times[place] for place in types) if it is not None]
+            used = [it for it in (times[position] for position in types) if it is not None]
             if not used:
                 continue
             if key == "read" and bits == len(used) and len({*used}) > 1:
@@ -352,9 +352,9 @@ def _workload(path: Path, root: xml.Element) -> str:
         if "Trace" in flow.name:
             traces.append(_trace(given))
         else:
-            classes[f"flow_{number}"], asked, end = _synthetic(given)
-            requests += asked or ENDLESS
-            ends += [end] if end and not asked else []
+            classes[f"flow_{number}"], requested, end = _synthetic(given)
+            requests += requested or ENDLESS
+            ends += [end] if end and not requested else []
         notes += [f"flow {number}: {note}" for note in given.rest()]
     streams: list[dict[str, Any]] = list(traces)
     if classes:
@@ -370,13 +370,13 @@ def _workload(path: Path, root: xml.Element) -> str:
 def _everywhere(given: _Given) -> None:
     """Lists of parts that begin at the first one are taken as the whole drive, in one note."""
     names = ("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs")
-    said = {name: given.left[name] for name in names if name in given.left}
-    first = [re.fullmatch(r"0(?:-(\d+)|(?:,\d+)*)", it.replace(" ", "")) for it in said.values()]
+    stated = {name: given.left[name] for name in names if name in given.left}
+    first = [re.fullmatch(r"0(?:-(\d+)|(?:,\d+)*)", it.replace(" ", "")) for it in stated.values()]
     counts = [int(it[1]) + 1 if it and it[1] else it[0].count(",") + 1 if it else 0 for it in first]
-    if said and all(counts):
-        listed = ", ".join(f"{count} of {name}" for name, count in zip(said, counts, strict=True))
+    if stated and all(counts):
+        listed = ", ".join(f"{count} of {name}" for name, count in zip(stated, counts, strict=True))
         given.notes.append(f"taken as all of the drive: {listed}")
-        for name in said:
+        for name in stated:
             del given.left[name]
 
 

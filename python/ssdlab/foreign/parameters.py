@@ -51,10 +51,10 @@ class Given:
 
     def whole(self, name: str) -> int | None:
         """A parameter that is a count of at least one."""
-        said = self.left.get(name, "")
+        stated = self.left.get(name, "")
         number = self.number(name)
         if number is not None and (number < 1 or number != int(number)):
-            raise self.wrong(name, said, "expected a whole number from 1")
+            raise self.wrong(name, stated, "expected a whole number from 1")
         return None if number is None else int(number)
 
     def ignore(self, *names: str) -> None:

@@ -111,10 +111,10 @@ class _Reader:
 
     @staticmethod
     def _tokens(text: str) -> Iterator[_Token]:
-        place, line = 0, 1
-        while (found := _TOKEN.match(text, place)) is not None:
-            line += text.count("\n", place, found.end())
-            place = found.end()
+        position, line = 0, 1
+        while (found := _TOKEN.match(text, position)) is not None:
+            line += text.count("\n", position, found.end())
+            position = found.end()
             token = found[1] or found[2] or found[3]
             if token:
                 yield _Token(token, line)

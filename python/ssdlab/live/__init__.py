@@ -79,7 +79,7 @@ def serve(
     system refuses.
     """
     stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
-    place: dict[str, Any] = {
+    position: dict[str, Any] = {
         "socket": socket,
         "port": port,
         "host": host,
@@ -100,8 +100,8 @@ def serve(
     }
     secure = exports.tls_of(tls_certificates, tls, tls_verify_peer)
     if secure is None:
-        return serve_layers(stack, nvme=nvme, **place, **settings)
+        return serve_layers(stack, nvme=nvme, **position, **settings)
     room = exports.Room("", exports.describe(device), stack, settings)
-    served = exports.serve_rooms([room], tls=secure, nvme=nvme, **place)
+    served = exports.serve_rooms([room], tls=secure, nvme=nvme, **position)
     served[""].stop_with(served)
     return served[""]

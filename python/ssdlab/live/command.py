@@ -339,7 +339,7 @@ def serve(
     has_place = not rooms or socket is not None or port is not None
     # Before serving, SIGTERM interrupts like Ctrl-C.
     with SigtermInterrupts(), tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
-        place: dict[str, Any] = {
+        position: dict[str, Any] = {
             "socket": Path(directory, "socket") if nowhere or not has_place else socket,
             "port": port,
             "host": host,
@@ -348,9 +348,9 @@ def serve(
         live: LiveDevice | LiveExports
         try:
             if rooms:
-                live = serve_rooms(rooms, tls=secure, nvme=nvme, **place)
+                live = serve_rooms(rooms, tls=secure, nvme=nvme, **position)
             else:
-                live = serve_layers(stack, nvme=nvme, **place, **settings)
+                live = serve_layers(stack, nvme=nvme, **position, **settings)
         except OSError as error:
             raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
@@ -442,7 +442,7 @@ def _attend(
         elif not quiet:
             for it in devices.values():
                 ways = (it.uri, it.nvme, it.file, vhost_user)
-                places = [os.fspath(place) for place in ways if place]
+                places = [os.fspath(position) for position in ways if position]
                 click.echo(
                     f"ssdlab: serving {it.size_bytes} bytes at {' and '.join(places)}", err=True
                 )

@@ -71,9 +71,9 @@ def room_of(
             settings[key] = value
     roles.refuse_record(settings["record"])
     # Options of an export override the common ones.
-    said = {piece.partition("=")[0].strip() for piece in own}
-    rest = [it for it in assignments if it.partition("=")[0].strip() not in said]
-    stack = [sources.from_name("device", device), *above([*rest, *own], seed)]
+    stated = {piece.partition("=")[0].strip() for piece in own}
+    remainder = [it for it in assignments if it.partition("=")[0].strip() not in stated]
+    stack = [sources.from_name("device", device), *above([*remainder, *own], seed)]
     if script is not None:
         stack += layers.from_mapping(f"--export {name}, script", {"run": {"faults": script}})
     return Room(name, description, layers.permitting(stack) if allow_code else stack, settings)

@@ -195,7 +195,7 @@ def serve_exports(
     Raises `InputError` for wrong input and `OSError` for what the system refuses; then nothing is
     served.
     """
-    rooms = [_room(name, said) for name, said in exports.items()]
+    rooms = [_room(name, stated) for name, stated in exports.items()]
     return serve_rooms(
         rooms,
         socket=socket,

@@ -163,8 +163,8 @@ class Looker:
                 for number, count in _pairs(before.counts[clock][kind]["bins"]):
                     counts[number] = counts.get(number, 0) - count
             total = sum(counts.values())
-            for name, (share, least) in SHARES.items():
-                enough = total >= least
+            for name, (share, minimum) in SHARES.items():
+                enough = total >= minimum
                 seconds = percentile(counts, self.bounds, share) / 1e9 if enough else None
                 found[f"{clock}_{name}"] = seconds
         return found

@@ -20,11 +20,11 @@ Role = tuple[str, "str | os.PathLike[str] | None"]
 
 def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
     """All files named by settings of a served device; the first names are options."""
-    for key, beside in WRITTEN.items():
+    for key, neighbours in WRITTEN.items():
         path = settings.get(key)
         if path is not None and os.fspath(path) != "-":
             yield f"{prefix}{key}", path
-            for ending in beside:
+            for ending in neighbours:
                 yield f"{prefix}{key} ({ending})", os.fspath(path) + ending
     for key in READ:
         yield f"{prefix}{key}", settings.get(key)
@@ -49,8 +49,8 @@ def refuse_shared(roles: Iterable[Role]) -> None:
     for role, path in roles:
         if path is None:
             continue
-        place = os.path.realpath(path)
-        other = found.setdefault(place, role)
+        position = os.path.realpath(path)
+        other = found.setdefault(position, role)
         if other != role and not (_reads(role) and _reads(other)):
             raise InputError(
                 f"{role}: {os.fspath(path)} is what {other} names already; give each its own file"

@@ -102,8 +102,8 @@ class Watch:
         return Answer(figures.encode(), metrics.KIND)
 
     def _order(self, asked: Asked) -> Answer:
-        said = asked.json()
-        line = said.get("line") if isinstance(said, dict) else None
+        stated = asked.json()
+        line = stated.get("line") if isinstance(stated, dict) else None
         if not isinstance(line, str) or "\n" in line or not 0 < len(line) <= MOST_LINE:
             raise _core.InputError('an order is {"line": "..."}, one line as of `ssdlab serve ctl`')
         return as_json(control.patiently(self._say, line))

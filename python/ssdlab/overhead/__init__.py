@@ -30,7 +30,7 @@ def measure(
     with known.served(early=False, port=port, realtime=realtime) as uri:
         found = measured(uri, plan, progress)
     rows: dict[str, list[dict[str, float]]] = {"read": [], "write": []}
-    for direction, kept in rows.items():
+    for direction, stored in rows.items():
         for size in SIZES:
             times = [
                 point.mean_us
@@ -39,5 +39,5 @@ def measure(
             ]
             # Other work of the machine can only add to it.
             more = max(0.0, min(times) - known.SERVICE_US)
-            kept.append({"bytes": size, "outside_us": more, "least_us": more})
+            stored.append({"bytes": size, "outside_us": more, "least_us": more})
     return {"overhead": rows, "conditions": found.conditions}

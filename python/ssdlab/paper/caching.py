@@ -36,12 +36,12 @@ DOLLARS_OF_SMALL = 0.1
 def run(study: Study) -> Item:
     """Cheapest sizes, and those of the rule."""
     requests = 60_000 if study.quick else 400_000
-    asked: dict[Any, dict[str, Any]] = {size: _cached(size, requests) for size in SIZES}
-    asked["disk"] = {
+    requested: dict[Any, dict[str, Any]] = {size: _cached(size, requests) for size in SIZES}
+    requested["disk"] = {
         "device": {"preset": "sata-2008"},
         "workload": _load(2_000 if study.quick else 20_000),
     }
-    found = study.measure(asked)
+    found = study.measure(requested)
     hits = [found[size]["cache"]["hit_share"] for size in SIZES]
     disk = found["disk"].host.read.iops
     shares = popularity()
@@ -62,11 +62,11 @@ def run(study: Study) -> Item:
     for price in PRICES:
         dollars = price * RAM_DOLLARS_PER_MB
         interval = break_even_seconds(PAGES_PER_MB, disk, DISK_DOLLARS, dollars)
-        kept = sum(share * rate * interval >= 1 for share in shares)
+        stored = sum(share * rate * interval >= 1 for share in shares)
         rows.append(
             Row(
                 f"cheapest cache with memory at ${dollars:.3f} a MB, pages",
-                kept,
+                stored,
                 cheapest(hits, rate, interval),
                 15,
                 f"the rule keeps what is asked for once in {interval / 60:,.0f} min",
@@ -78,7 +78,7 @@ def run(study: Study) -> Item:
             for size, hit in zip(SIZES, hits, strict=True)
         ]
         lines.append(Series(f"${dollars:.3f} a MB", list(SIZES), bills))
-        nearest = min(range(len(SIZES)), key=lambda at: abs(math.log(SIZES[at] / kept)))
+        nearest = min(range(len(SIZES)), key=lambda at: abs(math.log(SIZES[at] / stored)))
         rows.append(
             Row(
                 f"bill at the size nearest to the rule's, of the least, ${dollars:.3f} a MB",

@@ -189,5 +189,5 @@ def _times_ms(path: Path) -> list[float]:
 
 def _quantiles(name: str, times: list[float]) -> Series:
     ordered = sorted(times)
-    places = [round(percent / 100 * (len(ordered) - 1)) for percent in PERCENTS]
-    return Series(name, list(PERCENTS), [ordered[place] for place in places])
+    positions = [round(percent / 100 * (len(ordered) - 1)) for percent in PERCENTS]
+    return Series(name, list(PERCENTS), [ordered[position] for position in positions])

@@ -71,8 +71,8 @@ def _short_names(names: list[str]) -> list[str]:
         return names
     shorter = []
     for name in names:
-        words, _, rest = name.partition(", ")
-        shorter.append("".join(word[0] for word in words.split()) + rest.split(" ")[0])
+        words, _, remainder = name.partition(", ")
+        shorter.append("".join(word[0] for word in words.split()) + remainder.split(" ")[0])
     return shorter if len(set(shorter)) == len(names) else names
 
 

@@ -45,9 +45,9 @@ def run(study: Study) -> Item:
         claim = "gains from interleaving" if gains else "does not gain from interleaving"
         for word in INTERLEAVINGS[1:]:
             value = rate[name, word]
-            least, most = (GAIN, WIDEST * GAIN) if gains else (1 / GAIN, GAIN)
+            minimum, maximum = (GAIN, WIDEST * GAIN) if gains else (1 / GAIN, GAIN)
             name_of_row = f"{title}, {word}: rate / without"
-            rows.append(Row(name_of_row, None, value, note=claim, least=least, most=most))
+            rows.append(Row(name_of_row, None, value, note=claim, least=minimum, most=maximum))
     for name, title in TITLES.items():
         queued = name in ("iozone", "postmark")
         claim = "requests queue" if queued else "queues are empty: nothing to interleave"

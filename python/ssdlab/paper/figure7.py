@@ -72,9 +72,9 @@ def run(study: Study) -> Item:
                 Row(f"{prefix}, transfers in turn / asynchronous", None, ratio, note=FAR),
                 Row(f"{prefix} / asynchronous", None, own / fast, note=OWN),
             ]
-        least = f"{title}: the same in turn, the least of all widths"
+        minimum = f"{title}: the same in turn, the least of all widths"
         widest = WIDEST / LEEWAY
-        rows.append(Row(least, None, min(slower), note=CLAIM, least=1 / LEEWAY, most=widest))
+        rows.append(Row(minimum, None, min(slower), note=CLAIM, least=1 / LEEWAY, most=widest))
         free = _normalised(found[name, COMMANDS, 8], alone)
         claim = f"{title}, 8 packages: {COMMANDS} / without gangs"
         rows.append(Row(claim, None, free, note=FREE, least=1 / NEARLY, most=NEARLY))

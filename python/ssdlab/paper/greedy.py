@@ -54,11 +54,11 @@ def limit(filled: float, pages: int) -> float:
     harmonic = [0.0]
     for number in range(1, pages + 1):
         harmonic.append(harmonic[-1] + 1 / number)
-    for least in range(pages):
-        rest = harmonic[pages] - harmonic[least]
-        erased = (1 - least * alpha / pages) / (pages - least - least * rest)
-        closed = alpha / pages - erased * rest
-        if erased > 0 and closed >= 0 and closed * least <= erased:
+    for minimum in range(pages):
+        remainder = harmonic[pages] - harmonic[minimum]
+        erased = (1 - minimum * alpha / pages) / (pages - minimum - minimum * remainder)
+        closed = alpha / pages - erased * remainder
+        if erased > 0 and closed >= 0 and closed * minimum <= erased:
             return erased * pages
     return math.inf
 

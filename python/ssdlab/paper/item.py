@@ -96,8 +96,8 @@ class Row:
             return (self.least or 0.0) <= self.simulated <= self.most
         if not self.published or self.simulated is None or self.tolerance_percent is None:
             return None
-        most = 1 + self.tolerance_percent / 100
-        return 1 / most <= self.simulated / self.published <= most
+        maximum = 1 + self.tolerance_percent / 100
+        return 1 / maximum <= self.simulated / self.published <= maximum
 
     @property
     def explained(self) -> str:

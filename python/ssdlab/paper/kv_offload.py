@@ -44,11 +44,11 @@ def run(study: Study) -> Item:
         "lru, by size": (_load(requests=requests, placement="size"), handles),
         "no trim": (_load(requests=requests, trim=False), {}),
     }
-    asked = {
+    requested = {
         name: {"device": "tlc-enterprise", "workload": load, "set": DRIVE | more}
         for name, (load, more) in runs.items()
     }
-    found = study.measure(asked)
+    found = study.measure(requested)
     chunks = _notices(found["chunk"])
     of_chunk = chunks["kv_put_bytes"] / chunks["kv_puts"] / 1e6
     hits = _notices(found["hits"])

@@ -71,11 +71,11 @@ def run(study: Study) -> Item:
         "shifted": (_load(requests=requests, placement="shifted"), handles),
         "level": (_load(requests=requests, placement="level"), handles),
     }
-    asked = {
+    requested = {
         name: {"device": "tlc-enterprise", "workload": load, "set": DRIVE | more}
         for name, (load, more) in runs.items()
     }
-    found = study.measure(asked)
+    found = study.measure(requested)
     levels = math.ceil(math.log(DATA_MIB / BASE_MIB, FAN_OUT))
     least, most = levels * (FAN_OUT / 2 + 1) + 2, levels * (FAN_OUT + 1) + 4
     tree, order = _tree(found["none"]), _tree(found["in order"])

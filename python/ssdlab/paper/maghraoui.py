@@ -133,8 +133,8 @@ def _errors(study: Study) -> list[Row]:
             mean = sum(errors) / len(errors)
             name = f"{pattern}, {how}: mean error of throughput, %"
             note = f'"within 7 %" of their drive; ours of {DRIVE}, another one'
-            most = WITHIN if how == THEIRS else None
-            rows.append(Row(name, published, mean, note=note, most=most, missed=SIZES_UNSAID))
+            maximum = WITHIN if how == THEIRS else None
+            rows.append(Row(name, published, mean, note=note, most=maximum, missed=SIZES_UNSAID))
     return rows
 
 

@@ -176,10 +176,10 @@ def _retries(study: Study, aged: Mapping[str, Any], found: Mapping[str, Results]
         ratio = means[name] / form["mean_retries"]
         rows.append(Row(f"{name}: retries, simulated / integral", 1, ratio, 10, note=note))
         if name in claims:
-            claim, least = claims[name]
+            claim, minimum = claims[name]
             rows.append(
                 Row(f"{name}: mean retries", None, means[name], note=f"{PARK}: {claim}",
-                    least=least, most=2 * least)
+                    least=minimum, most=2 * minimum)
             )  # fmt: skip
     retries = found["0 cycles, 6 months"].to_dict()["media"]["retries"]
     share = 100 * sum(retries[7:]) / sum(retries)

@@ -141,14 +141,14 @@ def _sequential(unit: int, quick: bool) -> dict[str, Any]:
 
 def _bytes(found: Mapping[tuple[int, int], float]) -> list[Row]:
     """Bytes programmed for a byte of random writes: in proportion to the unit."""
-    least = found[UNITS[0], 4]
+    minimum = found[UNITS[0], 4]
     name = "random 4 KiB: bytes programmed for a byte"
-    rows = [Row(f"{name}, unit of {UNITS[0]} KiB", None, least)]
+    rows = [Row(f"{name}, unit of {UNITS[0]} KiB", None, minimum)]
     rows += [
         Row(
             f"{name}, unit of {unit} KiB / of {UNITS[0]} KiB",
             unit / UNITS[0],
-            found[unit, 4] / least,
+            found[unit, 4] / minimum,
             PROPORTIONAL,
             note="in proportion to the unit",
         )

@@ -89,18 +89,18 @@ def run(study: Study) -> Item:
 
 def _rates(study: Study) -> list[Row]:
     """Small requests to six drives of 2008."""
-    asked: dict[str, tuple[dict[str, Any], float]] = {
+    requested: dict[str, tuple[dict[str, Any], float]] = {
         kind: ({"redundancy": kind}, 0.0) for kind in WRITES
     }
-    asked["reads"] = ({"redundancy": "parity"}, 1.0)
-    asked["degraded"] = ({"redundancy": "parity", "failed": "2"}, 1.0)
-    found = study.measure({name: _six(study, *it) for name, it in asked.items()})
+    requested["reads"] = ({"redundancy": "parity"}, 1.0)
+    requested["degraded"] = ({"redundancy": "parity", "failed": "2"}, 1.0)
+    found = study.measure({name: _six(study, *it) for name, it in requested.items()})
     rate = {name: _steady(results) for name, results in found.items()}
-    most = 1e6 * PACKAGES
+    maximum = 1e6 * PACKAGES
     rows = [
         Row(
             f"{kind}: random writes/s of 4 KiB",
-            most / (reads * READ_US + writes * WRITE_US),
+            maximum / (reads * READ_US + writes * WRITE_US),
             rate[kind],
             FORM,
             f"48 packages, {reads} reads and {writes} writes each",
@@ -108,10 +108,10 @@ def _rates(study: Study) -> list[Row]:
         for kind, (reads, writes) in WRITES.items()
     ]
     rows += [
-        Row("parity: random reads/s", most / READ_US, rate["reads"], FORM),
+        Row("parity: random reads/s", maximum / READ_US, rate["reads"], FORM),
         Row(
             "parity, a member missing: reads/s",
-            most / READ_US / 2,
+            maximum / READ_US / 2,
             rate["degraded"],
             FORM,
             "a survivor has 2/N of the load instead of 1/N",
@@ -216,10 +216,10 @@ def _disksim(study: Study, directory: Path) -> tuple[list[Row], Figure]:
     for name, (run, *_) in DISKSIM.items():
         theirs, results = runs[run], found[name]
         if "array" in results:
-            asked = sum(results.array.member_requests)
+            requested = sum(results.array.member_requests)
             note = "theirs has two ranges of parity where a write goes from chunk to chunk"
             published = theirs["disk_requests"]
-            rows.append(Row(f"DiskSim, {name}: disk requests", published, asked, ASKED, note))
+            rows.append(Row(f"DiskSim, {name}: disk requests", published, requested, ASKED, note))
         mean = float(results.host.all.mean_us) / 1e3
         times["DiskSim"].append(theirs["mean_ms"])
         times["simulated"].append(mean)

@@ -64,15 +64,15 @@ def _fails(item: Item) -> bool:
 
 def _counted(items: Sequence[Item], link: bool = False) -> str:
     """Number of rows with each verdict; with `link` the failed ones lead to the first of them."""
-    said = []
+    stated = []
     for kind, found in counts(items).items():
         if not found and not (link and kind == "fail"):
             continue
         text = f"{found} {kind}"
         if kind == "fail" and found and link:
             text = f'<a href="#{next(it.name for it in items if _fails(it))}">{text}</a>'
-        said.append(f'<span class="{_class(kind) if found else "info"}">{text}</span>')
-    return ", ".join(said)
+        stated.append(f'<span class="{_class(kind) if found else "info"}">{text}</span>')
+    return ", ".join(stated)
 
 
 def _item(item: Item) -> str:

@@ -140,10 +140,10 @@ def _between(results: Results) -> list[Row]:
     rate = TPCC_RATE / FASTER
     name = f"TPC-C, logical page of 256 KiB, {rate:.0f} requests/s, ms"
     note = "the paper speaks of 300 requests/s for an SSD, and its trace has 630"
-    kept = "it keeps up with the load"
+    stored = "it keeps up with the load"
     return [
         Row(name, None, latency, note=note, least=20, most=40),
-        Row(f"the same, completed a second of {rate:.0f}", rate, results.host.all.iops, 3, kept),
+        Row(f"the same, completed a second of {rate:.0f}", rate, results.host.all.iops, 3, stored),
     ]
 
 

@@ -144,8 +144,8 @@ def _curves(study: Study, sheet: Sheet) -> list[Series]:
         for cell in sheet.cells
         if cell.measure == "load_read" and cell.parameters["figure"] == "mean"
     }
-    for rate, what, published in HELD_OUT.get(sheet.device, ()):
-        if what == "read mean":
+    for rate, subject, published in HELD_OUT.get(sheet.device, ()):
+        if subject == "read mean":
             measured[rate] = published
     x = sorted(measured)
     return [

@@ -191,13 +191,13 @@ def _row(
     """A technique compared with its absence; without a bound only the direction is known, and
     shown.
     """
-    bound, least = "", None
+    bound, minimum = "", None
     if above is not None:
-        bound, least, most = f": above {above:g}", above, most or WIDEST * above
+        bound, minimum, most = f": above {above:g}", above, most or WIDEST * above
     elif below is not None:
-        bound, least, most = f": below {below:g}", below / WIDEST, below
+        bound, minimum, most = f": below {below:g}", below / WIDEST, below
     note = f"{what}{bound}"
-    return Row(name, None, value, note=note, least=least, most=most, arithmetic=arithmetic)
+    return Row(name, None, value, note=note, least=minimum, most=most, arithmetic=arithmetic)
 
 
 def _clean_us(results: Any) -> float:

@@ -29,12 +29,12 @@ def run(study: Study) -> Item:
     """Tiers of three sizes, and a cache of as many pages."""
     requests = 200_000 if study.quick else 1_000_000
     zipf = {"locality": f"zipf({SKEW})"}
-    asked: dict[Any, dict[str, Any]] = {}
+    requested: dict[Any, dict[str, Any]] = {}
     for size in SIZES:
-        asked[size, "tiers"] = _experiment(_tiers(size), requests, zipf)
-        asked[size, "cache"] = _experiment(_cache(size), requests, zipf)
-    asked["uniform"] = _experiment(_tiers(SIZES[1]), requests, {})
-    found = study.measure(asked)
+        requested[size, "tiers"] = _experiment(_tiers(size), requests, zipf)
+        requested[size, "cache"] = _experiment(_cache(size), requests, zipf)
+    requested["uniform"] = _experiment(_tiers(SIZES[1]), requests, {})
+    found = study.measure(requested)
     shares = popularity()
     rows = []
     for size in SIZES:

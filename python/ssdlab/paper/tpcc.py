@@ -34,7 +34,7 @@ def run(study: Study) -> Item:
             **{name: _worn(study, **keys) for name, keys in CLEANING.items()},
         }
     )
-    disks, few, ssds = (found[name].host.all for name in ("disks", "few", "ssds"))
+    disks, too_few, ssds = (found[name].host.all for name in ("disks", "few", "ssds"))
     rows = [
         Row("requests/s of one controller", 3_778, ssds.iops, 2, "6.8 M in half an hour"),
         Row(f"{DISKS} disks, mean latency, ms", None, disks.mean_us / 1000),
@@ -48,7 +48,7 @@ def run(study: Study) -> Item:
         Row(
             f"what {HOLDING} disks, which hold the data, complete of the load, %",
             None,
-            100 * few.iops / RATE,
+            100 * too_few.iops / RATE,
             note="the other disks are there for their arms: they complete a part of it",
             least=25,
             most=75,

@@ -114,8 +114,8 @@ def place(
         "policies": policies,
         "threads": portable.cores() if threads is None else threads,
     }
-    asked = None if isinstance(policy, HostLog) else own
-    rows = json.loads(loaded.study(json.dumps(settings), asked, progress))
+    requested = None if isinstance(policy, HostLog) else own
+    rows = json.loads(loaded.study(json.dumps(settings), requested, progress))
     if isinstance(policy, HostLog) and own is not None:
         log = {**settings, "policies": []}
         rows += json.loads(loaded.study_log(json.dumps(log), own, victims_of(policy)))

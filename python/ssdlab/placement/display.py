@@ -83,11 +83,11 @@ def _noise(row: Row, noisy: object) -> str:
 
 def _rules(found: Placed) -> RenderableType:
     level = max(found.utilisations)
-    said = {row.policy: row.said_rule for row in _ordered(found.at(level)) if row.rule}
+    stated = {row.policy: row.said_rule for row in _ordered(found.at(level)) if row.rule}
     pasted = ("address", "size", "hint")
     lines = [
         f"{policy}: {'device.fdp.place = ' if policy in pasted else ''}{rule}"
-        for policy, rule in said.items()
+        for policy, rule in stated.items()
     ]
     refused = {row.refused for row in found.rows if row.refused is not None}
     lines += [f"Not possible: {reason}." for reason in sorted(refused)]

@@ -60,11 +60,11 @@ def chosen(words: str | None) -> list[Test]:
     """
     if words is None:
         return [*TESTS.values()]
-    asked = [it.strip() for it in words.split(",")]
-    for word in asked:
+    requested = [it.strip() for it in words.split(",")]
+    for word in requested:
         if word not in TESTS:
             raise InputError(f'--only "{word}": there is no such test; tests: {", ".join(TESTS)}')
-    return [test for word, test in TESTS.items() if word in asked]
+    return [test for word, test in TESTS.items() if word in requested]
 
 
 def run(

@@ -164,8 +164,8 @@ class _Printed:
     def _print(self, word: str) -> None:
         from ssdlab.pts import display
 
-        beside = self._report.measured.get(word)
-        click.echo(display.test(self._report.simulated[word], beside, sys.stdout))
+        neighbours = self._report.measured.get(word)
+        click.echo(display.test(self._report.simulated[word], neighbours, sys.stdout))
 
 
 def _deliver(report: Report, json_file: Path | None, out: Path | None, is_printed: bool) -> None:

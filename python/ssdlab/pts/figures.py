@@ -108,10 +108,10 @@ def stimulus(found: Outcome) -> Figure:
     """MB/s as sequential writes, random ones and sequential ones follow, over drive writes."""
     words = ("sequential 1 MiB", "random 8 KiB", "sequential 1 MiB again")
     series, start = [], 0
-    for load, said in zip(found.test.after, words, strict=True):
+    for load, stated in zip(found.test.after, words, strict=True):
         values = [it.mb_per_s for it in found.after.get(load.name, ())]
         x = [(start + n + 1) * load.share / 100 for n in range(len(values))]
-        series.append(Series(said, x, values))
+        series.append(Series(stated, x, values))
         start += len(values)
     return Figure("Writes after one another", Axis("drive writes"), Axis("MB/s", low=0), series)
 

@@ -122,10 +122,10 @@ class Outcome:
         }
         if not inside:
             return {}
-        most, least = max(inside.values()), min(inside.values())
+        maximum, minimum = max(inside.values()), min(inside.values())
         by_name = {it.name: it for it in loads}
-        middle = min(inside, key=lambda it: abs(inside[it] - (most + least) / 2))
-        enough = [by_name[it] for it, value in inside.items() if value >= KNEE * most]
+        middle = min(inside, key=lambda it: abs(inside[it] - (maximum + minimum) / 2))
+        enough = [by_name[it] for it, value in inside.items() if value >= KNEE * maximum]
         return {
             "most": by_name[max(inside, key=lambda it: inside[it])],
             "middle": by_name[middle],

@@ -165,8 +165,10 @@ def _dirth() -> Test:
         for threads in DEMANDS
         for depth in DEMANDS
     ]
-    most = ("t32-q32",)
-    return Test("dirth", "Demand intensity", "random", (before, *loads), tracked=most, shortened=4)
+    maximum = ("t32-q32",)
+    return Test(
+        "dirth", "Demand intensity", "random", (before, *loads), tracked=maximum, shortened=4
+    )
 
 
 def _xsr() -> Test:

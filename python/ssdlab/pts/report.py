@@ -44,19 +44,19 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         ("latency", "rw0-bs4k", "mean_us", "4 KiB write, QD 1", readable.time),
     ]
     found = []
-    for word, name, figure, said, text in wanted:
+    for word, name, figure, stated, text in wanted:
         outcome, measured = report.simulated.get(word), report.measured.get(word)
         value = outcome.mean(name, figure) if outcome else None
         if value is None:
             continue
         there = measured.mean(name, figure) if measured else None
-        found.append(KeyFigure(said, text(value), f"measured {text(there)}" if there else ""))
+        found.append(KeyFigure(stated, text(value), f"measured {text(there)}" if there else ""))
     return found
 
 
 def _section(test: Test, found: Outcome, measured: Outcome | None) -> Section:
-    said = sentences.of(found)
-    texts = "".join(f"<p>{escape(it)}</p>" for it in said)
+    stated = sentences.of(found)
+    texts = "".join(f"<p>{escape(it)}</p>" for it in stated)
     drawn = _drawn(found, measured)
     figures = "".join(svg.figure(it, f"{test.word}{n}", 200) for n, it in enumerate(drawn))
     body = texts + _BODIES.get(test.word, _tables)(found, measured)

@@ -10,10 +10,10 @@ from ssdlab.pts.plan import Load
 def of(found: Outcome) -> list[str]:
     """The sentences of a test: its own findings, its steady state, and loads that were refused."""
     own = {"wsat": _saturation, "dirth": _demand, "xsr": _stimulus, "hir": _rests}
-    said = [it for it in (steady(found), refused(found)) if it]
+    stated = [it for it in (steady(found), refused(found)) if it]
     if found.test.word in own:
-        said[:0] = own[found.test.word](found)
-    return said
+        stated[:0] = own[found.test.word](found)
+    return stated
 
 
 def steady(found: Outcome) -> str:
@@ -41,15 +41,15 @@ def refused(found: Outcome) -> str:
 
 def how(found: Outcome) -> str:
     """Shortening of the test relative to the specification."""
-    said = []
+    stated = []
     if found.scale > 1:
-        said.append(f"simulated at 1/{found.scale} scale (device.scale)")
+        stated.append(f"simulated at 1/{found.scale} scale (device.scale)")
     loads = [*found.test.round, *found.test.after]
     if any(not it.share for it in loads):
-        said.append(f"a minute of the specification takes {duration(found.minute_seconds * 1e6)}")
+        stated.append(f"a minute of the specification takes {duration(found.minute_seconds * 1e6)}")
     if found.test.fewer > 1:
-        said.append(f"one of {found.test.fewer} repetitions is run")
-    text = "; ".join(said)
+        stated.append(f"one of {found.test.fewer} repetitions is run")
+    text = "; ".join(stated)
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -83,14 +83,14 @@ def _point(found: Outcome, load: Load) -> str:
 
 
 def _stimulus(found: Outcome) -> list[str]:
-    said = []
+    stated = []
     for name, words in (("random", "Random writes"), ("again", "Sequential writes after them")):
         recovered = found.recovery(name)
         if recovered is not None:
             writes = recovered[2]
             when = f"after {writes:.1f} capacities" if writes else "at once"
-            said.append(f"{words} are within 10% of their last rate {when}.")
-    return said
+            stated.append(f"{words} are within 10% of their last rate {when}.")
+    return stated
 
 
 def _rests(found: Outcome) -> list[str]:

@@ -170,9 +170,9 @@ class Rating:
 
     def passes(self, tbw_bytes: float) -> bool:
         """True if few enough drives end before so much is written, and data are kept then."""
-        few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
+        too_few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
         limits = self._limits
-        return few and tbw_bytes <= min(limits["retention"], limits["functional"])
+        return too_few and tbw_bytes <= min(limits["retention"], limits["functional"])
 
     def per_day(self, tbw_bytes: float) -> float:
         """Drive writes a day over the years of service."""
@@ -335,9 +335,9 @@ def rate(
     expected = short.requests * simulated / short.cycles
     lives = several(subject, simulated, seeds, expected, progress)
     uneven = None if is_whole else closed_form.uneven(short.wear, lives[0].wear)
-    kept = _retention(subject, CLASSES[of]) if subject.ages else None
+    stored = _retention(subject, CLASSES[of]) if subject.ages else None
     failing = _functional(subject) if subject.ages else None
-    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, kept, failing)
+    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, stored, failing)
 
 
 def _functional(subject: Subject) -> dict[str, Any] | None:

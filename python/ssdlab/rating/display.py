@@ -72,10 +72,10 @@ def _tables(found: Rating) -> Group:
 
 def _lives(found: Rating) -> Group:
     ends = sorted((found.written(life), life) for life in found.lives)
-    shown = [(f"seed {life.seed}", decimal_size(written)) for written, life in ends[:MOST_LINES]]
+    visible = [(f"seed {life.seed}", decimal_size(written)) for written, life in ends[:MOST_LINES]]
     if len(ends) > MOST_LINES:
-        shown.append(("the others, up to", decimal_size(ends[-1][0])))
-    return Group(fact_table("Drives in order of failure", shown))
+        visible.append(("the others, up to", decimal_size(ends[-1][0])))
+    return Group(fact_table("Drives in order of failure", visible))
 
 
 def _scaling(found: Rating) -> list[str]:

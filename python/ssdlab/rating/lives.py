@@ -65,10 +65,10 @@ class Subject:
             # Data that are written in a life age meanwhile.
             run["pace"] = PACE
         untimed = layers.from_mapping("ssdlab endurance", {"run": run})
-        asked = found["workload"]
-        key = "loops" if asked["kind"] == "trace" else "requests"
+        requested = found["workload"]
+        key = "loops" if requested["kind"] == "trace" else "requests"
         endless = []
-        if isinstance(asked.get(key), int):
+        if isinstance(requested.get(key), int):
             length = {"workload": {key: ENDLESS}}
             endless = layers.from_mapping("ssdlab endurance", length)
         return cls(

@@ -25,7 +25,7 @@ def page(it: Results) -> str:
     placement_heading, placement = parts.placement(it)
     named = [("", it)]
     tables = {part: parts.counted([""], [it], part) for part in parts.TABLES}
-    beside = bool(flash and wear)
+    neighbours = bool(flash and wear)
     changed = parts.changed_keys(it)
     changed = changed if len(changed) <= parts.MAX_CHANGED else {}
     sections = [
@@ -39,14 +39,14 @@ def page(it: Results) -> str:
             "Pages written by the host and by cleaning; heights are to scale."
             if 'class="flow"' in flash
             else "",
-            "s7" if beside else "",
+            "s7" if neighbours else "",
         ),
         Section(
             "wear",
             wear_heading,
             wear + tables["wear"] + tables["health"] if wear else "",
             "",
-            "s5" if beside else "",
+            "s5" if neighbours else "",
         ),
         Section(
             "placement",
@@ -118,14 +118,14 @@ def _key_figures(it: Results) -> list[KeyFigure]:
         ),
     ]
     median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
-    told = [key for key in ("99", "99.9") if parts.enough(total, key)]
+    message = [key for key in ("99", "99.9") if parts.enough(total, key)]
     found += [
-        KeyFigure(f"p{key}", readable.time(p[key]), said)
-        for key, said in zip(told, (median, f"slowest {slowest}"), strict=False)
+        KeyFigure(f"p{key}", readable.time(p[key]), stated)
+        for key, stated in zip(message, (median, f"slowest {slowest}"), strict=False)
     ]
-    if len(told) < 2:
-        few = total.requests < figures.FEWEST_REQUESTS
-        found.append(KeyFigure("Slowest", slowest, "" if told or few else median))
+    if len(message) < 2:
+        too_few = total.requests < figures.FEWEST_REQUESTS
+        found.append(KeyFigure("Slowest", slowest, "" if message or too_few else median))
     if (amplification := it._amplification()) is not None:
         words = "bytes programmed per byte the host wrote"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
@@ -138,8 +138,8 @@ def _endurance(life: lifetime.Lifetime) -> KeyFigure:
     """Bytes that the host may write to the drive under this load, where they are known."""
     if life.host_bytes is None or life.drive_writes_per_day is None:
         if life.at_least_bytes is not None:
-            least = f"≥ {readable.traffic(life.at_least_bytes)}"
-            return KeyFigure("Endurance", least, "by arithmetic: the run is too short to tell")
+            minimum = f"≥ {readable.traffic(life.at_least_bytes)}"
+            return KeyFigure("Endurance", minimum, "by arithmetic: the run is too short to tell")
         return KeyFigure(
             "Endurance", "not limited" if life.unlimited else "not known", life.why_not
         )
@@ -227,20 +227,20 @@ def _energy_heading(it: Results) -> str:
     energy = it.get("energy")
     if not energy or not energy.mean_watts:
         return "Energy"
-    part, most = max(energy.parts.items(), key=lambda found: found[1] or 0.0)
-    share = readable.about((most or 0.0) / energy.joules)
+    part, maximum = max(energy.parts.items(), key=lambda found: found[1] or 0.0)
+    share = readable.about((maximum or 0.0) / energy.joules)
     return f"{readable.watts(energy.mean_watts)} on average; {part} is {share} of it"
 
 
 def _over_time(named: figures.Named) -> Section:
-    shown = over_time.strips(named)
-    if not shown:
+    visible = over_time.strips(named)
+    if not visible:
         return Section("over-time", "", "")
     it = named[0][1]
     series = it.time_series
     interval = readable.time(1e6 * series.bin_seconds)
     note = f"All strips share one axis of simulated time, in intervals of {interval}."
-    return Section("over-time", _steady(it), svg.strips(shown), note)
+    return Section("over-time", _steady(it), svg.strips(visible), note)
 
 
 def _steady(it: Results) -> str:

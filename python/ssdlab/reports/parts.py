@@ -61,9 +61,9 @@ def enough(host: Kind | Record, key: str) -> bool:
 def counted(names: Sequence[str], results: Sequence[Results], part: str) -> str:
     """Every number of a section of the results, behind a line that opens it."""
     found: dict[str, list[Any]] = {}
-    for place, it in enumerate(results):
+    for position, it in enumerate(results):
         for path, value in _leaves(it.get(part) or {}).items():
-            found.setdefault(path, [None] * len(results))[place] = value
+            found.setdefault(path, [None] * len(results))[position] = value
     if not found:
         return ""
     units = {path: unit for path, unit in _units(part).items()}

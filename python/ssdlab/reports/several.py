@@ -160,17 +160,17 @@ def names(results: Sequence[Results]) -> list[str]:
     for n, it in enumerate(results):
         letter = LETTERS[n] if n < len(LETTERS) else str(n)
         titles = {other.experiment.title for other in results}
-        said = [
+        stated = [
             f"{short_key(key)}={values[n]}"
             for key, values in changed.items()
             if values[n] is not None
         ]
-        words = ", ".join(said)
-        if not said or len(changed) > MAX_NAMED:
+        words = ", ".join(stated)
+        if not stated or len(changed) > MAX_NAMED:
             words = (
                 it.experiment.title
-                if len(titles) > 1 or not said
-                else ", ".join(said[:MAX_NAMED]) + ", …"
+                if len(titles) > 1 or not stated
+                else ", ".join(stated[:MAX_NAMED]) + ", …"
             )
         found.append(f"{letter} {words}")
     return found
@@ -284,12 +284,12 @@ def _differences(named: figures.Named) -> str:
     for row, values in rows:
         cells = "".join(f"<td>{escape(_text(value, row.unit))}</td>" for value in values)
         first = values[0]
-        for place, value in enumerate(values[1:], start=1):
+        for position, value in enumerate(values[1:], start=1):
             if pair:
                 drawn = ""
                 if first and value:
                     same = readable.same(first, value)
-                    role = "context" if same else figures.run_role(place)
+                    role = "context" if same else figures.run_role(position)
                     drawn = svg.ratio(value / first, ends, role)
                 cells += f'<td class="more">{drawn}</td>'
             cells += _factor(row, first, value)
@@ -431,12 +431,12 @@ def _checks(named: figures.Named) -> list[trust.Check]:
     found: list[trust.Check] = []
     for name, it in named:
         letter = figures.letter(name)
-        found += [(kind, f"{letter} {what}", said) for kind, what, said in trust.checks(it)]
+        found += [(kind, f"{letter} {what}", stated) for kind, what, stated in trust.checks(it)]
     changed = differing([it for _, it in named])
     seeds: Mapping[str, Any] = {key: values for key, values in changed.items() if key == "run.seed"}
     if seeds:
         found.append(("w", "Different seeds", "the runs do not see the same requests."))
-    said = "for confidence intervals, ssdlab compare A.toml B.toml --repeat 10."
-    found.append(("i", "One run each", said))
+    stated = "for confidence intervals, ssdlab compare A.toml B.toml --repeat 10."
+    found.append(("i", "One run each", stated))
     order = {"w": 0, "i": 2}
     return sorted(found, key=lambda check: order.get(check[0], 1))

@@ -95,18 +95,18 @@ def _rows(sweep: Sweep) -> Rows:
     means = sweep.means()
     if not means:
         return [
-            {name: values[place] for name, values in sweep.columns.items()}
-            for place in range(len(sweep))
+            {name: values[position] for name, values in sweep.columns.items()}
+            for position in range(len(sweep))
         ]
     rows: list[dict[str, Any]] = []
     for design in means:
         row: dict[str, Any] = dict(design.parameters)
         for name, it in design.figures.items():
             row[name], row[figures.margin_of(name)] = it.mean, it.margin
-        errors = [it for place in design.rows if (it := sweep.columns["error"][place])]
+        errors = [it for position in design.rows if (it := sweep.columns["error"][position])]
         count = f"{len(errors)} of {len(design.rows)} seeds failed: "
         row["error"] = f"{count if len(design.rows) > 1 else ''}{errors[0]}" if errors else None
-        warned = [name for place in design.rows for name in sweep.warned(place)]
+        warned = [name for position in design.rows for name in sweep.warned(position)]
         row["warnings"] = " ".join(dict.fromkeys(warned))
         rows.append(row)
     return rows
@@ -162,8 +162,8 @@ def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
 def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
     """The best point in the first figure, and the range of the points."""
     goal = goals.objectives[0]
-    kept = filter(goals.kept, rows)
-    having = [row for row in kept if isinstance(row.get(goal.column), int | float)]
+    stored = filter(goals.kept, rows)
+    having = [row for row in stored if isinstance(row.get(goal.column), int | float)]
     name = short(goal.column)
     if not having:
         return f"No point has a value of {name}."

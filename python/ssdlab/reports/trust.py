@@ -41,8 +41,8 @@ def checks(it: Results) -> list[Check]:
     unsteady = {"transient", "nothing_cleaned", "overloaded"} & {*names} or reserve(it)
     if it.get("flash") and not unsteady:
         found.append(("", "Steady", "the drive was in steady state (no warning)."))
-    if said := reserve(it):
-        found.append(("w", "Cleaning behind", said))
+    if stated := reserve(it):
+        found.append(("w", "Cleaning behind", stated))
     if "overloaded" not in names:
         found.append(("", "Load served", _load(it)))
     found.append(_samples(it))
@@ -51,8 +51,8 @@ def checks(it: Results) -> list[Check]:
     left_out = (it.get("workload") or {}).get("warm_up") or 0
     if left_out:
         are = "is" if left_out == 1 else "are"
-        said = f"{readable.counted(left_out, 'request')} {are} left out."
-        found.append(("i", "Warm-up", said))
+        stated = f"{readable.counted(left_out, 'request')} {are} left out."
+        found.append(("i", "Warm-up", stated))
     if total.get("failed"):
         found.append(("w", "Failed", f"{readable.counted(total.failed, 'request')} failed."))
     return found

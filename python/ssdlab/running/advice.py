@@ -83,8 +83,8 @@ def tried(
         return None
     change, it, gains = max(better, key=lambda found: max(found[2].values()))
     count = readable.counted(before.host.all.requests, "request")
-    said = f"Tried with {count}{_prepared(trial)}: {change} {_effect(before, it, gains)}."
-    return Advice(change, said, before.host.all.requests, gains)
+    stated = f"Tried with {count}{_prepared(trial)}: {change} {_effect(before, it, gains)}."
+    return Advice(change, stated, before.host.all.requests, gains)
 
 
 def _outcome(
@@ -105,12 +105,12 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
     requests = results.host.all.requests
     each = seconds_each(results)
     shortened, prepared = preparation(facts)
-    asked = facts.setting("workload.requests")
+    requested = facts.setting("workload.requests")
     for count in range(len(changes), 0, -1):
         fitting = int((SECONDS / (1 + count) - prepared) / each)
         if fitting >= requests:
             return Trial(shortened, tuple(changes[:count])) if requests >= FEWEST else None
-        if fitting >= FEWEST and isinstance(asked, int):
+        if fitting >= FEWEST and isinstance(requested, int):
             # Two digits: a number that people read.
             fitting -= fitting % 10 ** (len(str(fitting)) - 2)
             less = (f"workload.requests={fitting}",)
@@ -207,11 +207,11 @@ def _prepared(trial: Trial) -> str:
 
 def _effect(before: Results, after: Results, gains: dict[str, float]) -> str:
     """Effect of a change on the significantly changed figures."""
-    said = []
+    stated = []
     for figure, gain in gains.items():
         if LEAST > gain > 1 / LEAST:
             continue
         values = (_of(before)[0][figure], _of(after)[0][figure])
         write = readable.rate if FIGURES[figure] else readable.time
-        said.append(f"{figure} {write(values[1])} instead of {write(values[0])}")
-    return "gives " + ", ".join(said)
+        stated.append(f"{figure} {write(values[1])} instead of {write(values[0])}")
+    return "gives " + ", ".join(stated)

@@ -153,14 +153,14 @@ def _latencies(host: Host) -> Part | None:
     table = Columns(["", "requests", "IOPS", "MB/s", *times], keys=1)
     for kind, it in kinds:
         p = it.percentiles_us
-        rest = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
+        remainder = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
         table.add_row(
             Text(kind, style="bold"),
             count(it.requests),
             count(it.iops or 0),
             significant(it.mb_per_s or 0, 4),
             Text(duration(it.mean_us, 4), style="bold"),
-            *map(duration, rest),
+            *map(duration, remainder),
         )
     return table
 
@@ -324,12 +324,12 @@ def _ageing(media: Mapping[str, Any] | None) -> Part | None:
     if not media or not media["page_reads"]:
         return None
     reads, retries = media["page_reads"], media["mean_retries"]
-    said = f"{media['clock_days']:,.4g} days old at 30 °C at most, {retries:.3g} retries a page"
+    stated = f"{media['clock_days']:,.4g} days old at 30 °C at most, {retries:.3g} retries a page"
     if lost := media["uncorrectable"]:
-        said += f", {lost:,} of {reads:,} pages read beyond correction"
+        stated += f", {lost:,} of {reads:,} pages read beyond correction"
         if rebuilt := media["rebuilt"]:
-            said += f" ({rebuilt:,} rebuilt from parity)"
-    return Text("Age: ", style="bold").append(said, style="default")
+            stated += f" ({rebuilt:,} rebuilt from parity)"
+    return Text("Age: ", style="bold").append(stated, style="default")
 
 
 def _energy(found: Record | None) -> Part | None:
@@ -360,21 +360,21 @@ def _units(units: list[Any], width: int, plain: bool) -> Part | None:
     table = Grid("llrl")
     rows = []
     for unit in busiest:
-        said = []
+        stated = []
         if unit.get("cleaning"):
-            said.append(f"{percent(unit['cleaning'])} cleaning")
+            stated.append(f"{percent(unit['cleaning'])} cleaning")
         if unit.get("queue_mean") is not None:
-            said.append(f"queue {unit['queue_mean']:.2f}")
-        rows.append((unit, percent(unit["busy"]), ", ".join(said)))
+            stated.append(f"queue {unit['queue_mean']:.2f}")
+        rows.append((unit, percent(unit["busy"]), ", ".join(stated)))
     # Text beside the bar, with two blanks between the columns.
-    beside = 6 + sum(
+    neighbours = 6 + sum(
         max(map(len, column))
         for column in zip(*((unit["name"], busy, notes) for unit, busy, notes in rows), strict=True)
     )
-    if beside + SHORTEST_BAR > width:  # the bar and its number say the most
-        beside -= max(len(notes) for _, _, notes in rows)
+    if neighbours + SHORTEST_BAR > width:  # the bar and its number say the most
+        neighbours -= max(len(notes) for _, _, notes in rows)
         rows = [(unit, busy, "") for unit, busy, _ in rows]
-    cells = max(0, min(UNIT_BAR, width - beside))
+    cells = max(0, min(UNIT_BAR, width - neighbours))
     for unit, busy, notes in rows:
         table.add_row(unit["name"], stacks.level(unit["busy"], cells, plain), busy, notes)
     title = "Busiest units" if len(units) > len(busiest) else "Units"
@@ -407,8 +407,8 @@ def _clock(results: Results) -> Part | None:
     ]
     if live.record and live.record.lost:
         lost = live.record.lost.to_dict()
-        said = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in lost.items())
-        rows.append((f"not in {live.record.file}", said))
+        stated = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in lost.items())
+        rows.append((f"not in {live.record.file}", stated))
     facts = Grid("LR")
     for row in rows:
         facts.add_row(*row)

@@ -152,14 +152,14 @@ class Facts:
 
     def load(self) -> str:
         """Utilisation of the parts that did not limit the drive, for a sentence."""
-        said = []
+        stated = []
         if self.busy is not None and self.units:
-            said.append(
+            stated.append(
                 f"mean utilisation of the {plural(self.unit)} is {readable.about(self.busy)}"
             )
         if self.buses is not None:
-            said.append(f"of the buses {readable.about(self.buses)}")
-        return " and ".join(said)
+            stated.append(f"of the buses {readable.about(self.buses)}")
+        return " and ".join(stated)
 
 
 def tail(results: Results) -> str | None:

@@ -75,15 +75,15 @@ def of_classes(named: Named) -> list[tuple[str, str, Kind | Record]]:
 def latency(named: Named) -> Figure:
     """Latency by percentile: of each kind of request, or of all requests of several results."""
     if len(named) == 1:
-        shown = [(kind, kind, host) for kind, host in kinds(named[0][1])]
+        visible = [(kind, kind, host) for kind, host in kinds(named[0][1])]
         # A line per kind; that of all requests lies between them.
-        shown = shown[:-1] if len(shown) > 1 else shown
+        visible = visible[:-1] if len(visible) > 1 else visible
     else:
         runs = [(name, run_role(n), it) for n, (name, it) in enumerate(named)]
-        shown = [(name, role, kinds(it)[-1][1]) for name, role, it in runs if kinds(it)]
+        visible = [(name, role, kinds(it)[-1][1]) for name, role, it in runs if kinds(it)]
     curves = [
         _curve(name, role, host)
-        for name, role, host in shown
+        for name, role, host in visible
         # Parts without time have no place on a logarithmic axis.
         if host.requests >= FEWEST_REQUESTS and host.max_us > 0 and "histogram" in host
     ]
@@ -119,9 +119,9 @@ def _curve(name: str, role: str, host: Kind | Record) -> Series:
         below.append(min(bound, host.max_us))
         shares.append(done / host.requests)
     end = 1 - FEWEST_SLOWER / host.requests
-    kept = [n for n, share in enumerate(shares) if share <= end and below[n] > 0]
+    stored = [n for n, share in enumerate(shares) if share <= end and below[n] > 0]
     after = next((n for n, share in enumerate(shares) if share > end), None)
-    x, y = [shares[n] for n in kept], [below[n] for n in kept]
+    x, y = [shares[n] for n in stored], [below[n] for n in stored]
     if after is not None and below[after] > 0:
         part = (end - shares[after - 1]) / (shares[after] - shares[after - 1])
         x.append(end)
@@ -203,14 +203,14 @@ def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None 
 
 def units(results: Results, most: int | None = None) -> Figure:
     """The share of the time that each unit serves requests and cleans; the busiest `most`."""
-    shown = [*(results.get("units") or [])]
-    if most is not None and len(shown) > most:
-        shown = sorted(shown, key=lambda unit: -unit.busy)[:most]
-    names, notes = [unit.name for unit in shown], []
-    cleaning = [100 * (unit.get("cleaning") or 0.0) for unit in shown]
-    serving = [max(100 * u.busy - share, 0.0) for u, share in zip(shown, cleaning, strict=True)]
-    idle = [max(100 * (1 - unit.busy), 0.0) for unit in shown]
-    for unit in shown:
+    visible = [*(results.get("units") or [])]
+    if most is not None and len(visible) > most:
+        visible = sorted(visible, key=lambda unit: -unit.busy)[:most]
+    names, notes = [unit.name for unit in visible], []
+    cleaning = [100 * (unit.get("cleaning") or 0.0) for unit in visible]
+    serving = [max(100 * u.busy - share, 0.0) for u, share in zip(visible, cleaning, strict=True)]
+    idle = [max(100 * (1 - unit.busy), 0.0) for unit in visible]
+    for unit in visible:
         queue = unit.get("queue_mean")
         notes.append(readable.ABSENT if queue is None else f"queue {readable.grouped(queue)}")
     bars = [
@@ -222,7 +222,7 @@ def units(results: Results, most: int | None = None) -> Figure:
         "",
         Axis(words=names, notes=notes),
         Axis("busy, %", low=0, high=100),
-        bars if shown else [],
+        bars if visible else [],
         stacked=True,
     )
 
@@ -234,32 +234,36 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
     columns = (found[key] for key in ("lane", "kind", "start_ns", "end_ns", "bus_ns"))
     every = [*zip(*columns, strict=True)]
     names = recorded["lanes"]
-    kept = _busiest(every, len(names), len(names) if lanes is None else lanes)
-    place = {lane: row for row, lane in enumerate(kept)}
-    shown = [operation for operation in every if operation[0] in place][:most]
+    stored = _busiest(every, len(names), len(names) if lanes is None else lanes)
+    position = {lane: row for row, lane in enumerate(stored)}
+    visible = [operation for operation in every if operation[0] in position][:most]
     begin = recorded["from_ns"]
-    last = max((operation[3] for operation in shown), default=recorded["to_ns"])
+    last = max((operation[3] for operation in visible), default=recorded["to_ns"])
     end = max(min(recorded["to_ns"], last), begin + 1)
     spans = []
     for kind in operations():
-        mine = [operation for operation in shown if operation[1] == kind]
+        mine = [operation for operation in visible if operation[1] == kind]
         if not mine:
             continue
-        told = [_told(names[lane], *rest) for lane, *rest in mine] if len(shown) <= MAX_TOLD else []
+        message = (
+            [_told(names[lane], *remainder) for lane, *remainder in mine]
+            if len(visible) <= MAX_TOLD
+            else []
+        )
         spans.append(
             Spans(
                 kind,
-                [place[lane] for lane, *_ in mine],
+                [position[lane] for lane, *_ in mine],
                 [start / 1e3 for _, _, start, _, _ in mine],
                 [stop / 1e3 for _, _, _, stop, _ in mine],
-                told,
+                message,
                 role=OPERATIONS.get(kind, "unit"),
             )
         )
     return Figure(
         "Flash operations over simulated time",
         Axis("simulated time, us", low=begin / 1e3, high=end / 1e3),
-        Axis(words=[names[lane] for lane in kept]),
+        Axis(words=[names[lane] for lane in stored]),
         spans,
     )
 

@@ -85,8 +85,8 @@ def _places(sections: list[str]) -> Callable[[str], tuple[int, str]]:
     def place(name: str) -> tuple[int, str]:
         base, _, number = name.rpartition(" ")
         nth = int(number) if number.isdigit() and name not in sections else 1
-        places = [n for n, it in enumerate(sections) if it == (name if nth == 1 else base)]
-        return (places[min(nth, len(places)) - 1] if places else len(sections)), name
+        positions = [n for n, it in enumerate(sections) if it == (name if nth == 1 else base)]
+        return (positions[min(nth, len(positions)) - 1] if positions else len(sections)), name
 
     return place
 

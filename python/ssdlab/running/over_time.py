@@ -116,10 +116,10 @@ def _latency(runs: list[Followed]) -> list[Figure]:
         note = f"{words[0]}; {words[1]} dashed; log"
         return [Figure("Latency", TIME, axis, [band, *lines], note=note, readings=readings)]
     found = []
-    for place, (word, key) in enumerate(((words[1], high), (words[0], low))):
+    for position, (word, key) in enumerate(((words[1], high), (words[0], low))):
         lines = [run.line(run.highest(key) if key == high else run.weighted(key)) for run in runs]
         readings = [
-            run.reading(readable.time(pair[1 - place]))
+            run.reading(readable.time(pair[1 - position]))
             for run, pair in zip(runs, values, strict=True)
         ]
         title = f"Latency, {word}"

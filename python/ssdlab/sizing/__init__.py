@@ -214,8 +214,8 @@ def size(
     best, after = (*winners, None, None)[:2]
     command = search.command(best.design, seed) if best is not None else None
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
-    told = replace(search.fit, words=words)
-    return Sizing(drive, trace, goals, years or YEARS, told, tried, best, after, command)
+    message = replace(search.fit, words=words)
+    return Sizing(drive, trace, goals, years or YEARS, message, tried, best, after, command)
 
 
 def counts(fewest: int, most: int) -> list[int]:
@@ -264,9 +264,9 @@ class Search:
         self.trials: dict[Design, Trial] = {}
         self._drive, self._load, self._given = drive, load, [*assignments]
         device = sources.from_name("device", drive, "--device")
-        asked = load.layers(assignments)
+        requested = load.layers(assignments)
         # A file may describe a drive as well; the one that is tried goes before it.
-        self._below = [device, *asked] if load.job is None else [*asked, device]
+        self._below = [device, *requested] if load.job is None else [*requested, device]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
         if found["kind"] != "ssd":
@@ -353,12 +353,14 @@ class Search:
 
     def command(self, design: Design, seed: int) -> str | None:
         """The `ssdlab run` of a design; None where only a file can say it."""
-        asked = dict(self._load.keys)
+        requested = dict(self._load.keys)
         workload = {f"workload.{key}": value for key, value in self._workload(design).items()}
         aged = {"run.precondition": self.fit.precondition, "run.warm_up": self.fit.warm_up}
         run = aged | {"run.seed": str(seed)}
         given = dict(_full(it) for it in self._assignments(design))
-        words = {f"{key}": str(value) for key, value in (asked | workload | run).items()} | given
+        words = {
+            f"{key}": str(value) for key, value in (requested | workload | run).items()
+        } | given
         device = ["--device", self._drive]
         if design.drives > 1:
             if _core.preset_text("device", self._drive) is None:

@@ -127,8 +127,8 @@ def size(
     elif not quiet:
         from ssdlab.sizing import display
 
-        shown = display.sizing(found, sys.stdout) if len(named) == 1 else ""
-        click.echo(shown or display.several(every, sys.stdout), nl=False)
+        visible = display.sizing(found, sys.stdout) if len(named) == 1 else ""
+        click.echo(visible or display.several(every, sys.stdout), nl=False)
     if all(it.best is None for it in every):
         sys.exit(1)
 

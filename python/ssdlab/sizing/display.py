@@ -58,13 +58,13 @@ def several(found: Sequence[Sizing], file: IO[str]) -> str:
 
 def goals_text(goals: Sequence[Goal]) -> str:
     """The goals in words."""
-    said = []
+    stated = []
     for goal in goals:
         if goal.figure == "years":
-            said.append(f"lasts {goal.limit:g} years")
+            stated.append(f"lasts {goal.limit:g} years")
         else:
-            said.append(f"{goal.name} <= {duration(goal.limit)}")
-    return "Goals: " + ", ".join(said)
+            stated.append(f"{goal.name} <= {duration(goal.limit)}")
+    return "Goals: " + ", ".join(stated)
 
 
 def _answer(found: Sizing) -> Text:
@@ -102,7 +102,7 @@ def _table(found: Sizing) -> Columns:
         margin = trial.margin("p99_us")
         written = trial.mean("tbw_bytes")
         around = f" ± {duration(margin, 2)}" if margin else ""
-        kept = trial.verdict(found.goals)
+        stored = trial.verdict(found.goals)
         table.add_row(
             f"{trial.design.drives}",
             f"{100 * trial.over_provisioning:.0f} %",
@@ -112,7 +112,7 @@ def _table(found: Sizing) -> Columns:
             f"{trial.known('amplification'):.2f}",
             "" if written is None else decimal_size(written),
             life_of(trial).replace("more than", ">"),
-            {True: "meets", False: "fails", None: "cannot tell"}[kept],
+            {True: "meets", False: "fails", None: "cannot tell"}[stored],
         )
     return table
 

@@ -163,10 +163,10 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
         words.append(f"Looped: replayed {loops} times, the last {last} measured.")
     else:
         words.append("Not looped: long enough.")
-    precondition, said = _preconditioned(
+    precondition, stated = _preconditioned(
         found, resolved["run"]["steady"], capacity * drives, effort
     )
-    words.append(said)
+    words.append(stated)
     warm_up = f"{round((loops - measured) * found.duration_seconds * 1e9)}ns"
     writes = _written(found) > 0
     return Fit(keys, drives, loops, writes, precondition, warm_up, words)
@@ -223,9 +223,9 @@ def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
     shares = [it.get("read_share") for it in (*streams, *classes.values()) or (workload,)]
     writes = any(it is None or float(it) < 1 for it in shares)
     way = "random:2" if effort.repeated else "random:1"
-    said = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE
+    stated = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE
     keys = {"requests": effort.requests}
-    return Fit(keys, 1, 1, writes, way, "0ns", [said])
+    return Fit(keys, 1, 1, writes, way, "0ns", [stated])
 
 
 def _preconditioned(
@@ -263,7 +263,7 @@ def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[i
     if not found.duration_seconds:
         return 1, 1
     written = _written(found)
-    most = min(
+    maximum = min(
         MAX_LOOPS,
         effort.requests // found.requests,
         int(effort.bytes // max(found.total_bytes, 1)),
@@ -271,5 +271,5 @@ def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[i
     if not written:
         return 1, 1
     before = 0 if moves else math.ceil(found.footprint_bytes / max(written, 1.0))
-    loops = max(min(before + math.ceil(enough / written), most), 1)
+    loops = max(min(before + math.ceil(enough / written), maximum), 1)
     return int(loops), int(max(loops - before, 1))

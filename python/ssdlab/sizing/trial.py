@@ -167,11 +167,11 @@ class Trial:
 
     def kept(self, goal: Goal) -> bool | None:
         """Decision on a goal; None if the seeds so far do not tell."""
-        kept = goal.kept(self.values(goal.figure))
+        stored = goal.kept(self.values(goal.figure))
         if goal.figure != "years" or self.mean("years") is not None:
-            return kept
-        least = self.least_years
-        return True if least is not None and least >= goal.limit else kept
+            return stored
+        minimum = self.least_years
+        return True if minimum is not None and minimum >= goal.limit else stored
 
     @property
     def overloaded(self) -> bool:
@@ -206,10 +206,10 @@ class Trial:
 
     def verdict(self, goals: Sequence[Goal]) -> bool | None:
         """Decision on all goals; None if the seeds so far do not tell."""
-        kept = [self.kept(goal) for goal in goals]
-        if False in kept:
+        stored = [self.kept(goal) for goal in goals]
+        if False in stored:
             return False
-        return None if None in kept else True
+        return None if None in stored else True
 
     def lacks(self, goals: Sequence[Goal]) -> bool:
         """True if the runs do not tell the figure of a goal: further seeds tell no more."""

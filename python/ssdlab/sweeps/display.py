@@ -49,9 +49,9 @@ def heads(names: Sequence[str]) -> list[str]:
         else [spoken(name), name]
         for name in names
     ]
-    taken = [word for words in spellings for word in dict.fromkeys(words)]
+    used = [word for words in spellings for word in dict.fromkeys(words)]
     return [
-        next((word for word in words if taken.count(word) == 1), words[-1]) for words in spellings
+        next((word for word in words if used.count(word) == 1), words[-1]) for words in spellings
     ]
 
 

@@ -74,17 +74,17 @@ def trade_off(
     ]
     series = []
     for name, wanted, role in (("others", False, "context"), ("best", True, "A")):
-        mine = sorted((a, b, said) for a, b, is_best, said in points if is_best == wanted)
+        mine = sorted((a, b, stated) for a, b, is_best, stated in points if is_best == wanted)
         at, values = [a for a, _, _ in mine], [b for _, b, _ in mine]
-        said = [
+        stated = [
             f"{point}: {value_text(a, x)}, {value_text(b, y)}".removeprefix(": ")
             for a, b, point in mine
         ]
         if wanted and len(mine) > 1:
-            series.append(Series("", at, values, role=role, dash=0, says=said))
+            series.append(Series("", at, values, role=role, dash=0, says=stated))
         if mine:
             labels = [point for _, _, point in mine] if wanted and len(mine) <= MAX_LABELS else []
-            dots = Series(name, at, values, "dots", strong=wanted, role=role, says=said)
+            dots = Series(name, at, values, "dots", strong=wanted, role=role, says=stated)
             series.append(replace(dots, labels=labels))
     return Figure(
         f"{short(y)} against {short(x)}",

@@ -99,11 +99,11 @@ class Journal:
     def _scan(self, problem: Callable[[bytes], str | None]) -> None:
         """Note where the lines are; lines with a `problem` are dropped."""
         self._file.seek(0)
-        place = 0
+        position = 0
         for number, line in enumerate(self._file, start=1):
             if not line.endswith(b"\n") and self._file.writable():
                 # Another process was killed while writing.
-                self._file.truncate(place)
+                self._file.truncate(position)
                 break
             # A power cut may leave zeroes in unsynced data.
             head = _LINE.match(line)
@@ -112,11 +112,11 @@ class Journal:
                 self.damaged.append(f"{self.path}: line {number}: {wrong}")
             elif head is not None:
                 if head[2]:
-                    self._places[head[1].decode()] = place, len(line)
+                    self._places[head[1].decode()] = position, len(line)
                 if not self._found:
                     self._was_asked = _asked_in(line)
                 self._found.add(head[1].decode())
-            place += len(line)
+            position += len(line)
 
     def refuse_another(self, points: Iterable[Point] | None) -> None:
         """Raise `InputError` if the file has points of another sweep, which this one would drop.
@@ -149,19 +149,19 @@ class Journal:
             self.errors[point.key] = error or "failed"
             return
         text = _whole_line(_head(point, None, self.asked), results.encode())
-        place = self._file.seek(0, 2)
+        position = self._file.seek(0, 2)
         # Not through the buffer, which would keep what a full disk has refused.
         try:
             left = text
             while left:
                 left = left[os.write(self._file.fileno(), left) :]
         except OSError as error:
-            self._take_back(place)
+            self._take_back(position)
             path = self.path or Path(tempfile.gettempdir())
-            place = self._go_elsewhere(files.NotWrittenError.of(path, error))
+            position = self._go_elsewhere(files.NotWrittenError.of(path, error))
             self._file.write(text)
             self._file.flush()
-        self._places[point.key] = place, len(text)
+        self._places[point.key] = position, len(text)
 
     def _take_back(self, place: int) -> None:
         """Leave only whole lines, and no file where there are none."""
@@ -208,8 +208,8 @@ class Journal:
             for point in points:
                 results = b"null"
                 if point.key in self._places:
-                    _, _, rest = self._line(point.key).partition(_RESULTS)
-                    results, _, _ = rest.rpartition(_SUM)
+                    _, _, remainder = self._line(point.key).partition(_RESULTS)
+                    results, _, _ = remainder.rpartition(_SUM)
                 error = point.error or self.errors.get(point.key)
                 yield _whole_line(_head(point, error, self.asked), results)
             portable.close_before_replaced(self._file)
@@ -228,8 +228,8 @@ class Journal:
         self._scan(lambda line: None)
 
     def _line(self, key: str) -> bytes:
-        place, length = self._places[key]
-        self._file.seek(place)
+        position, length = self._places[key]
+        self._file.seek(position)
         return self._file.read(length)
 
     def close(self) -> None:
@@ -287,10 +287,10 @@ def _whole_line(head: bytes, results: bytes) -> bytes:
 
 def _sum_problem(line: bytes) -> str | None:
     """Error in a line's checksum, if any."""
-    body, mark, said = line.rpartition(_SUM)
+    body, mark, stated = line.rpartition(_SUM)
     if not mark:
         return "it has no checksum"
-    is_right = said == b'%08x"}\n' % zlib.crc32(body)
+    is_right = stated == b'%08x"}\n' % zlib.crc32(body)
     return None if is_right else "its checksum is not that of its text"
 
 

@@ -94,7 +94,9 @@ def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point
                 usable.update(enumerate(choice))
             else:
                 refused.update(dict.fromkeys(enumerate(choice), point.error))
-    useless = list(dict.fromkeys(why for place, why in refused.items() if place not in usable))
+    useless = list(
+        dict.fromkeys(why for position, why in refused.items() if position not in usable)
+    )
     if useless:
         more = [f"and {len(useless) - MOST_SHOWN} more"] if len(useless) > MOST_SHOWN else []
         raise InputError("\n".join([*useless[:MOST_SHOWN], *more]))
@@ -246,7 +248,7 @@ def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
 def numbered(points: Sequence[Point]) -> Iterator[tuple[int, Point]]:
     """Valid points with their index; one of several that are the same."""
     seen: set[str] = set()
-    for place, point in enumerate(points):
+    for position, point in enumerate(points):
         if point.error is None and point.key not in seen:
             seen.add(point.key)
-            yield place, point
+            yield position, point

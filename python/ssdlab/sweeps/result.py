@@ -176,8 +176,8 @@ class Sweep:
     def to_json(self) -> Iterator[str]:
         """The points with their full results, in parts, in the form of `ssdlab sweep --json`."""
         yield '{"points": ['
-        for place, point in enumerate(self._points):
-            yield (",\n" if place else "\n") + json.dumps(point.to_dict())
+        for position, point in enumerate(self._points):
+            yield (",\n" if position else "\n") + json.dumps(point.to_dict())
         yield "\n]}\n"
 
     def shown(self) -> tuple[list[str], list[int]]:

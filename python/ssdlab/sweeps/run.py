@@ -113,11 +113,11 @@ def _bases(experiment: Any, overrides: dict[str, Any]) -> Iterator[dict[str, Any
     """The layers of each experiment; single keys are peers of what varies."""
     several = isinstance(experiment, Sequence) and not isinstance(experiment, str)
     peers, seed = overrides.pop("set", None), overrides.pop("seed", None)
-    for place, part in enumerate(experiment if several else [experiment]):
+    for position, part in enumerate(experiment if several else [experiment]):
         parameters = {}
         if several:
             named = isinstance(part, str | os.PathLike)
-            parameters = {"experiment": os.fspath(part) if named else place}
+            parameters = {"experiment": os.fspath(part) if named else position}
         below = running.layers_of(part, **overrides)
         yield {
             "below": below,

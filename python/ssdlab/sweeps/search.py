@@ -70,12 +70,12 @@ def run(
     footprints = Footprints()
     points: list[Point] = []
     while len(points) < trials:
-        asked = [study.ask() for _ in range(min(BATCH, trials - len(points)))]
+        requested = [study.ask() for _ in range(min(BATCH, trials - len(points)))]
         batch = [
             plan.make(base, axes, [_suggest(trial, axis) for axis in axes], check, footprints)
-            for trial in asked
+            for trial in requested
         ]
-        for trial, row in zip(asked, evaluate(batch), strict=True):
+        for trial, row in zip(requested, evaluate(batch), strict=True):
             values = goals.values(row)
             for constraint in goals.constraints:
                 trial.set_constraint(constraint.column, constraint.excess(row))
@@ -84,7 +84,7 @@ def run(
             else:
                 study.tell(trial, values)
         points += batch
-        if len(points) == len(asked) and all(point.error for point in batch):
+        if len(points) == len(requested) and all(point.error for point in batch):
             raise InputError(str(batch[0].error))
     return points
 
@@ -96,7 +96,7 @@ def _suggest(trial: Any, axis: Axis) -> Any:
         return space.at(span, trial.suggest_int(axis.name, int(span.low), int(span.high)))
     if span is not None:
         return space.at(span, trial.suggest_float(axis.name, float(span.low), float(span.high)))
-    places = range(len(axis.values))
+    positions = range(len(axis.values))
     if axis.ordered:
-        return axis.values[trial.suggest_int(axis.name, 0, places[-1])]
-    return axis.values[trial.suggest_categorical(axis.name, list(places))]
+        return axis.values[trial.suggest_int(axis.name, 0, positions[-1])]
+    return axis.values[trial.suggest_categorical(axis.name, list(positions))]

@@ -180,7 +180,7 @@ def _python_value(value: Any) -> Any:
 def _split(spec: str) -> Iterator[str]:
     """The items of a spec: commas inside brackets and quotes belong to a value."""
     depth, quote, start = 0, "", 0
-    for place, letter in enumerate(spec):
+    for position, letter in enumerate(spec):
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "\"'":
@@ -190,8 +190,8 @@ def _split(spec: str) -> Iterator[str]:
         elif letter in ")]}":
             depth -= 1
         elif letter == "," and depth <= 0:
-            yield spec[start:place]
-            start = place + 1
+            yield spec[start:position]
+            start = position + 1
     yield spec[start:]
 
 

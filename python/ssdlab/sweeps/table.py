@@ -252,21 +252,21 @@ class Goals:
 
     def pareto(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
         """Undominated rows that satisfy the constraints."""
-        kept = []
-        for place, row in enumerate(rows):
+        stored = []
+        for position, row in enumerate(rows):
             values = self.values(row)
             if values is not None and self.kept(row):
-                kept.append((values, place))
-        kept.sort()
+                stored.append((values, position))
+        stored.sort()
         front: list[list[float]] = []
         best = [False] * len(rows)
-        for values, place in kept:  # in this order, only what comes before can beat a row
+        for values, position in stored:  # in this order, only what comes before can beat a row
             if not any(
                 other != values and all(a <= b for a, b in zip(other, values, strict=True))
                 for other in front
             ):
                 front.append(values)
-                best[place] = True
+                best[position] = True
         return best
 
 
@@ -284,8 +284,8 @@ def goals(
         for name in names
     ]
     objectives = [*dict.fromkeys(objectives)]
-    for place, one in enumerate(objectives):
-        if one.column in {other.column for other in objectives[:place]}:
+    for position, one in enumerate(objectives):
+        if one.column in {other.column for other in objectives[:position]}:
             raise InputError(
                 f"{option}maximize {one.column}: it is also to be minimised; keep one of the two"
             )

@@ -276,7 +276,7 @@ def _further(pa: Any, role: str, column: Column | None, batch: Any, refuse: Any)
 def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: Any) -> None:
     """Raise `InputError` for numbers that no request has."""
     pc = required("pyarrow.compute", "a table")
-    most = {"time": 2**63 - 1, "device": 2**32 - 1, "offset": 2**63 - 1, "size": 2**31}
+    maximum = {"time": 2**63 - 1, "device": 2**32 - 1, "offset": 2**63 - 1, "size": 2**31}
     for role, key in (
         ("time", "at_ns"),
         ("device", "device"),
@@ -286,7 +286,7 @@ def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: An
         if role not in roles or not len(arrays[key]):
             continue
         bounds = pc.min_max(arrays[key]).as_py()
-        if bounds["min"] < 0 or bounds["max"] > most[role]:
+        if bounds["min"] < 0 or bounds["max"] > maximum[role]:
             wrong = bounds["min"] if bounds["min"] < 0 else bounds["max"]
             raise refuse(roles[role].name, f"has {wrong:,}, which is no {role} of a request")
 

@@ -186,8 +186,8 @@ def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Colum
         if role in given:
             found[role] = _named(source, names, role, given[role])
             continue
-        taken = {it.name for it in given.values()}
-        fits = [name for name in names if name not in taken and plain(name) in SYNONYMS[role]]
+        used = {it.name for it in given.values()}
+        fits = [name for name in names if name not in used and plain(name) in SYNONYMS[role]]
         if len(fits) > 1:
             both = " and ".join(fits)
             raise refusal(source, names, f"{both} could each be the {role}", f"{role}={fits[0]}")

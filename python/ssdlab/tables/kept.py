@@ -101,10 +101,10 @@ def entries(base: Path) -> list[dict[str, Any]]:
 
 def clear(base: Path) -> tuple[int, int]:
     """Remove every converted trace, and remains of killed conversions."""
-    count = taken = 0
+    count = used = 0
     for path in (base / FOLDER).glob("*"):
         size = path.stat().st_size
         path.unlink(missing_ok=True)
         if path.suffix == ENDING:
-            count, taken = count + 1, taken + size
-    return count, taken
+            count, used = count + 1, used + size
+    return count, used

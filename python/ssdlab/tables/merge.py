@@ -18,7 +18,7 @@ def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
     while any(batch is not None for batch in held):
         until = min(batch.column("at_ns")[-1].as_py() for batch in held if batch is not None)
         parts = []
-        for place, batch in enumerate(held):
+        for position, batch in enumerate(held):
             while batch is not None:
                 count = _before(batch, until)
                 if count:
@@ -26,10 +26,10 @@ def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
                 if count < batch.num_rows:
                     batch = batch.slice(count)
                     break
-                batch = next(streams[place], None)
+                batch = next(streams[position], None)
                 if batch is not None and batch.column("at_ns")[0].as_py() > until:
                     break
-            held[place] = batch
+            held[position] = batch
         table = pa.Table.from_batches(parts)
         yield from _sorted(table).to_batches()
 

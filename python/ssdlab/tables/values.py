@@ -104,8 +104,10 @@ def times(array: Any, column: Column, refuse: Refuse) -> tuple[Any, Column]:
         number = pc.cast(base, pa.int64())
         column = _known_unit(number, column, refuse)
         factor = TIME_UNITS[column.unit] * column.factor
-        rest = pc.cast(pc.round(pc.multiply(pc.subtract(array, base), float(factor))), pa.int64())
-        return pc.add_checked(_ns(number, column, refuse), rest), column
+        remainder = pc.cast(
+            pc.round(pc.multiply(pc.subtract(array, base), float(factor))), pa.int64()
+        )
+        return pc.add_checked(_ns(number, column, refuse), remainder), column
     if not pa.types.is_integer(array.type):
         raise refuse(column.name, f"is {array.type}, not a time")
     number = pc.cast(array, pa.int64())
@@ -225,10 +227,10 @@ def forced(array: Any, column: Column, refuse: Refuse) -> Any:
         array = pc.dictionary_encode(array)
     found = []
     for value in array.dictionary.to_pylist():
-        said = _YES_NO.get(str(value).strip().lower())
-        if said is None:
+        stated = _YES_NO.get(str(value).strip().lower())
+        if stated is None:
             raise refuse(column.name, f'has "{value}", which is not 0 or 1')
-        found.append(said)
+        found.append(stated)
     return pc.fill_null(pc.take(pa.array(found, pa.bool_()), array.indices), False)
 
 

@@ -224,8 +224,8 @@ def retention(
     def experiment(run: Mapping[str, Any]) -> Experiment:
         return Experiment(**how, workload=load, set={**keys, **run})
 
-    asked = _data(data, capacity * scale)
-    form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
+    requested = _data(data, capacity * scale)
+    form = json.loads(_core.keep(experiment({}).layers, age, cycles, requested))
     new = _reading(experiment({"run.age": "none"}).run())
     # Nothing is refreshed meanwhile.
     aged = _reading(experiment({"run.age": f"{age} off"}).run())

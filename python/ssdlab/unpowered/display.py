@@ -31,7 +31,7 @@ def table(found: Kept, file: IO[str]) -> str:
     head.append(f"\n{found.wear}; {size(form['data_bytes'])} of data", style="dim")
     head.append(f"\n{SAYS[found.verdict]}")
     law = form["model"] + (" (assumed)" if found.assumed_model else "")
-    asked = [
+    requested = [
         ("law of ageing", law),
         ("the same at 30 C", f"{form['days_at_30C']:,.0f} days"),
         ("raw error rate", f"{kept['rber']:.2g}"),
@@ -63,7 +63,7 @@ def table(found: Kept, file: IO[str]) -> str:
     agree = "agree" if found.agrees else "DISAGREE: the closed form does not hold here"
     sections: list[RenderableType] = [
         head,
-        fact_table("After that time", asked),
+        fact_table("After that time", requested),
         fact_table("Losses", losses),
         fact_table(read, [*speed, *both]),
         fact_table("What would help", helps),

@@ -39,20 +39,20 @@ def write(
     scene = scene._replace(start=begin)
     session = Session(scene, [{}, {}] if scene.beside else [{}], {})
     try:
-        kept, is_cut = _frames(session, step, frames)
-        told = heads(kept[0])[session.begins_at :]
+        stored, is_cut = _frames(session, step, frames)
+        told = heads(stored[0])[session.begins_at :]
         requests = sum(sum(head["n"]) for head in told[1:])
         words = (
             f"{len(told)} frames of {_time(step)}: {readable.count(requests)} requests in "
             f"{_time(told[-1]['t'] - told[0]['t'])} of simulated time"
         )
-        said = session.said() | {
+        stated = session.said() | {
             "kept": f"A recording of {words}.",
             "frames_per_second": FRAMES_PER_SECOND,
         }
     finally:
         session.stop()
-    text = document.recording(said, kept).encode()
+    text = document.recording(stated, stored).encode()
     delivery.write(path, text, forms.RECORDING, force=force)
     cut = (
         f"; it ends there, because a recording has at most {MOST_BYTES >> 20} MiB of frames"
@@ -67,15 +67,15 @@ def _frames(session: Session, step: int, frames: int) -> tuple[list[bytes], bool
     for drive in session.drives:
         while not drive.is_ready(0.5):
             pass
-    kept = session.first()
+    stored = session.first()
     left = frames - 1
     while left > 0 and not all(drive.is_over for drive in session.drives):
         count = min(AT_ONCE, left)
-        kept = [a + b for a, b in zip(kept, session.frames(step, count), strict=True)]
+        stored = [a + b for a, b in zip(stored, session.frames(step, count), strict=True)]
         left -= count
-        if sum(map(len, kept)) > MOST_BYTES:
-            return kept, left > 0
-    return kept, False
+        if sum(map(len, stored)) > MOST_BYTES:
+            return stored, left > 0
+    return stored, False
 
 
 def _seconds(option: str, text: str) -> float:

@@ -144,8 +144,8 @@ class Session:
         first = knobs.of(base, base)
         try:
             for number, own in enumerate(turned):
-                beside = scene.beside or {}
-                stack = scene.stack + (_beside(beside) if number else [])
+                neighbours = scene.beside or {}
+                stack = scene.stack + (_beside(neighbours) if number else [])
                 begun = json.loads(_core.resolve_json(stack))
                 changes = _changes(knobs.of(begun, begun), own, "drive")
                 changes |= _changes(first, load, "load")

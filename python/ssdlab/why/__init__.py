@@ -225,11 +225,11 @@ class _Hunt:
             open_ = [it for it in self.stacks if it is not None and not self._is_decided(it, seeds)]
             if not open_:
                 return
-            for place in range(seeds, look):
+            for position in range(seeds, look):
                 for change in (None, *open_):
                     if change is None or not self._is_settled(change):
-                        self._start(crew, change, place)
-                if place < 2 or place + 1 == look:
+                        self._start(crew, change, position)
+                if position < 2 or position + 1 == look:
                     self._gather(crew)
             seeds = look
 
@@ -253,9 +253,9 @@ class _Hunt:
             todo = [it for it in first[: intervals.CONFIRMED] if it not in self.fresh]
             if not todo:
                 return
-            for place in self._fresh_places():
+            for position in self._fresh_places():
                 for change in (None, *todo):
-                    self._start(crew, change, place)
+                    self._start(crew, change, position)
             self._gather(crew)
             self.fresh.update(todo)
 
@@ -263,14 +263,14 @@ class _Hunt:
         return range(intervals.LOOKS[-1][0], intervals.LOOKS[-1][0] + intervals.FRESH)
 
     def _gather(self, crew: trial.Crew) -> None:
-        for (change, place), outcome in crew.outcomes():
+        for (change, position), outcome in crew.outcomes():
             self.done += 1
             if isinstance(outcome, str):
                 if change is None:
                     raise InputError(outcome)
                 self.refused.setdefault(change, outcome)
             else:
-                self.outcomes[change, place] = outcome
+                self.outcomes[change, position] = outcome
             if self.progress is not None:
                 self.progress(self.done, max(self.begun, self.done))
 
@@ -283,10 +283,10 @@ class _Hunt:
         return gain is not None and gain.is_hopeless
 
     def _is_same(self, change: Change) -> bool:
-        places = [place for it, place in self.outcomes if it == change]
-        return bool(places) and all(
-            _content(self.outcomes[None, place]) == _content(self.outcomes[change, place])
-            for place in places
+        positions = [position for it, position in self.outcomes if it == change]
+        return bool(positions) and all(
+            _content(self.outcomes[None, position]) == _content(self.outcomes[change, position])
+            for position in positions
         )
 
     def _is_decided(self, change: Change, seeds: int) -> bool:
@@ -300,9 +300,12 @@ class _Hunt:
     ) -> list[tuple[float, float]]:
         """The metric before and after, of each seed (of `among`) that has both."""
         pairs = []
-        for (it, place), results in self.outcomes.items():
-            if it == change and (among is None or place in among):
-                values = [self.wanted.value(self.outcomes[None, place]), self.wanted.value(results)]
+        for (it, position), results in self.outcomes.items():
+            if it == change and (among is None or position in among):
+                values = [
+                    self.wanted.value(self.outcomes[None, position]),
+                    self.wanted.value(results),
+                ]
                 if None not in values and 0 not in values:
                     pairs.append((float(values[0] or 0), float(values[1] or 0)))
         return pairs
@@ -385,9 +388,9 @@ class _Hunt:
                 continue
             value = metric.figure(column).value
             ratios = []
-            for (it, place), results in self.outcomes.items():
+            for (it, position), results in self.outcomes.items():
                 if it == change:
-                    a, b = value(self.outcomes[None, place]), value(results)
+                    a, b = value(self.outcomes[None, position]), value(results)
                     ratios.append(b / a if a and b else 1.0)
             if all((1 / ratio if maximize else ratio) >= LOSS for ratio in ratios):
                 found[metric.spoken(column)] = _mean(ratios)

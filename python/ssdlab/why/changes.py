@@ -112,8 +112,8 @@ def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         own = facts.setting(f"{facts.drive}.{key}")
-        said = str(own).lower() if isinstance(own, bool) else own
-        if said is None or said == value or own in unless:
+        stated = str(own).lower() if isinstance(own, bool) else own
+        if stated is None or stated == value or own in unless:
             return None
         return [f"{facts.drive}.{key}={value}"]
 

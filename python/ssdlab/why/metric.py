@@ -81,18 +81,18 @@ def what_hurts(base: Results) -> Metric:
     """The figure that suffers most in a run: throughput, the p99 of a kind of request, or life."""
     facts = Facts(base)
     if facts.overloaded:
-        said = "the drive answers less than is asked of it"
-        return _because(figure("host.all.iops", maximize=True), said)
+        stated = "the drive answers less than is asked of it"
+        return _because(figure("host.all.iops", maximize=True), stated)
     busy = max(facts.busiest, facts.link or 0.0)
     kind = slowest(base)
     times = tail(base, kind)
     if facts.outstanding is not None and busy > FULL:
-        said = f"the host waits for the drive, which is {readable.about(busy)} busy"
-        return _because(figure("host.all.iops", maximize=True), said)
+        stated = f"the host waits for the drive, which is {readable.about(busy)} busy"
+        return _because(figure("host.all.iops", maximize=True), stated)
     of_kind = "all requests" if kind == "all" else plural(kind)
-    said = f"{readable.grouped(times)} times the fastest of the {of_kind}"
-    said += ": nothing hurts much" if times < SLOW else ""
-    return _because(figure(f"host.{kind}.percentiles_us.99"), said)
+    stated = f"{readable.grouped(times)} times the fastest of the {of_kind}"
+    stated += ": nothing hurts much" if times < SLOW else ""
+    return _because(figure(f"host.{kind}.percentiles_us.99"), stated)
 
 
 def slowest(base: Results) -> str:

@@ -64,15 +64,15 @@ def plan(
     facts = Facts(results)
     shortened, prepared = preparation(facts, PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE)
     each = seconds_each(results)
-    asked = facts.setting("workload.requests")
-    own = asked if isinstance(asked, int) else results.host.all.requests
+    requested = facts.setting("workload.requests")
+    own = requested if isinstance(requested, int) else results.host.all.requests
     most = min(requests or MOST_REQUESTS, own)
     if requests is None:
         room = SECONDS / (ON_AVERAGE * (1 + changes)) - prepared
         room = max(room, MEASURED * prepared)
-        least = min(max(FEWEST, above(results, column)), MOST_REQUESTS)
-        most = min(most, max(rounded(int(room / each)), least))
-    less = (f"workload.requests={most}",) if most < own or asked is None else ()
+        minimum = min(max(FEWEST, above(results, column)), MOST_REQUESTS)
+        most = min(most, max(rounded(int(room / each)), minimum))
+    less = (f"workload.requests={most}",) if most < own or requested is None else ()
     state = ("run.save_drive=",) if facts.setting("run.save_drive") else ()
     series = ("run.timeline=none",) if facts.setting("run.timeline") not in (None, "none") else ()
     way = shortened[0].partition("=")[2] if shortened else None
@@ -162,7 +162,7 @@ def first_run(
     below: Sequence[Layer], progress: Callable[[Progress], object] | None = None
 ) -> Results:
     """Results of an experiment that was not run yet, with `MOST_REQUESTS` requests at most."""
-    asked = json.loads(_core.resolve_json(below)).get("workload", {}).get("requests")
-    is_short = isinstance(asked, int) and asked <= MOST_REQUESTS
+    requested = json.loads(_core.resolve_json(below)).get("workload", {}).get("requests")
+    is_short = isinstance(requested, int) and requested <= MOST_REQUESTS
     less = () if is_short else (f"workload.requests={MOST_REQUESTS}",)
     return run_layers([*below, *stack.above(less, None)], progress=progress)

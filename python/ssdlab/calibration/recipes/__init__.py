@@ -105,10 +105,10 @@ def write(name: str, capacity_bytes: int, directory: Path) -> list[Path]:
 
 def fit(word: str, target: Path, time_scale: float = 1.0) -> dict[str, Any]:
     """Result of the recipe of `--fit NAME[:KEY=NUMBER,...]` in a directory, as a calibration."""
-    name, _, rest = word.partition(":")
+    name, _, remainder = word.partition(":")
     recipe = load(name)
     settings = dict(recipe.settings)
-    for part in filter(None, rest.split(",")):
+    for part in filter(None, remainder.split(",")):
         key, _, text = part.partition("=")
         known = ", ".join(settings) or "none"
         if key not in settings:

@@ -128,8 +128,8 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
             return _moved(draw.choices(some, k=len(some)))
 
         drawn.append(numbers.resampled(again))
-        what = f"steps that levels have moved after {age:g} days, mean"
-        found.add(f"drift_{age:g}d", interval(moved, drawn[-1]), "steps", what)
+        subject = f"steps that levels have moved after {age:g} days, mean"
+        found.add(f"drift_{age:g}d", interval(moved, drawn[-1]), "steps", subject)
     if not days:
         raise InputError(f"{directory}: no age of {len(ages)} shows retries; read older data")
     if len(days) < 2:

@@ -168,7 +168,7 @@ def _rate(piece: Samples) -> tuple[float, float, float]:
 
 def _bytes_at(first: float, second: float, both: Samples) -> float:
     """Bytes written at the first of two rates, given the bytes of both."""
-    seconds, amount = (sum(it[place] for it in both) for place in (0, 1))
+    seconds, amount = (sum(it[position] for it in both) for position in (0, 1))
     if first <= second:
         return 0.0
     return min(amount, max(0.0, first * (amount - second * seconds) / (first - second)))
@@ -209,17 +209,17 @@ def _rests(
     """Bytes recovered by rests, and the line through them."""
     rates = [rate(_inner(piece)) for piece in pieces]
     points: list[tuple[float, Samples]] = []
-    taken = {}
+    used = {}
     for number in RESTS:
         copy = stage(directory / f"copy-{number}.json")
         samples = _at_model_speed(bandwidth(directory, copy, "write"), time_scale)
-        taken[number] = _bytes_at(rates[0], rates[1], samples)
-    usual = statistics.median(taken.values())
+        used[number] = _bytes_at(rates[0], rates[1], samples)
+    usual = statistics.median(used.values())
     for number in RESTS:
         before, again = (stage(directory / f"{it}-{number}.json") for it in ("copy", "again"))
         name = again.name
         rest = (again.began_s - before.ended_s) / time_scale
-        if taken[number] < FILLED * usual:
+        if used[number] < FILLED * usual:
             found.notes.append(
                 f"{before.name}: the cache took less of it than of the others, as after a drive "
                 "that was full: left out"

@@ -203,32 +203,32 @@ def _channels(directory: Path, page: int | None, found: Found) -> None:
     best: tuple[float, int] | None = None
     for each in range(1, len(growth) // FEWEST_STEPS + 1):
         steps = growth[each - 1 :: each]
-        rest = [it for place, it in enumerate(growth, 1) if place % each]
-        step, between = statistics.mean(steps), statistics.mean(rest) if rest else 0.0
+        remainder = [it for position, it in enumerate(growth, 1) if position % each]
+        step, between = statistics.mean(steps), statistics.mean(remainder) if remainder else 0.0
         if step > CLEAR * abs(between) and (best is None or step - between > best[0]):
             best = step - between, each
     if best is None:
         found.notes.append("the time of a read grows evenly with its size: no channels are seen")
         return
-    what = "pages that are read at once: channels, where the data lie on all of them in turn"
-    found.add("channels", _certain(best[1], 0), "", what)
+    subject = "pages that are read at once: channels, where the data lie on all of them in turn"
+    found.add("channels", _certain(best[1], 0), "", subject)
     found.keys["device.channels"] = f"{best[1]}"
 
 
 def _block(directory: Path, found: Found) -> None:
     writes = latencies(directory, "erase")
     ranked = sorted(it.us for it in writes)
-    most = int(MOST_PAUSES * len(ranked))
+    maximum = int(MOST_PAUSES * len(ranked))
     gaps = [
-        (ranked[place] / max(ranked[place - 1], 1e-3), place)
-        for place in range(len(ranked) - most, len(ranked) - FEWEST_PAUSES + 1)
-        if place > 0
+        (ranked[position] / max(ranked[position - 1], 1e-3), position)
+        for position in range(len(ranked) - maximum, len(ranked) - FEWEST_PAUSES + 1)
+        if position > 0
     ]
-    ratio, place = max(gaps, default=(0.0, 0))
+    ratio, position = max(gaps, default=(0.0, 0))
     if ratio < LONGER:
         found.notes.append("no write in sequence waits for an erasure: no block is seen")
         return
-    bound, at, pauses = ranked[place], 0, []
+    bound, at, pauses = ranked[position], 0, []
     for it in writes:
         if it.us >= bound:
             pauses.append(at)
@@ -245,8 +245,8 @@ def _block(directory: Path, found: Found) -> None:
     together = in_whole / (len(starts) - 1)
     size = statistics.mean(periods) / together
     about = numbers.NORMAL * statistics.pstdev(periods) / together / len(periods) ** 0.5
-    what = "data between two erasures of a drive that is written in sequence"
-    found.add("block", _certain(size, about), "B", what)
+    subject = "data between two erasures of a drive that is written in sequence"
+    found.add("block", _certain(size, about), "B", subject)
 
 
 def _buffer(directory: Path, time_scale: float, found: Found) -> None:
@@ -282,12 +282,12 @@ def _spare(directory: Path, found: Found) -> None:
         found.notes.append("random writes do not slow down: no spare space is seen; SPARE is short")
         return
     bound, written = low + HALF * (fresh - low), 0.0
-    for place, (_, amount) in enumerate(samples[:-1]):
-        if rates[place] < bound and rates[place + 1] < bound:
+    for position, (_, amount) in enumerate(samples[:-1]):
+        if rates[position] < bound and rates[position + 1] < bound:
             break
         written += amount
-    what = "free blocks of a drive that is full: spare space less what cleaning keeps free"
-    found.add("spare", _certain(written, samples[place][1]), "B", what)
+    subject = "free blocks of a drive that is full: spare space less what cleaning keeps free"
+    found.add("spare", _certain(written, samples[position][1]), "B", subject)
 
 
 def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:

@@ -41,8 +41,8 @@ def slope_interval(x: Sequence[float], y: Sequence[float]) -> float:
     freedom, mean = len(x) - 2, sum(x) / len(x)
     if freedom < 1:
         return 0.0
-    rest = sum((b - begin - slope * a) ** 2 for a, b in zip(x, y, strict=True))
-    error = math.sqrt(rest / freedom / sum((it - mean) ** 2 for it in x))
+    remainder = sum((b - begin - slope * a) ** 2 for a, b in zip(x, y, strict=True))
+    error = math.sqrt(remainder / freedom / sum((it - mean) ** 2 for it in x))
     return (T[freedom - 1] if freedom <= len(T) else NORMAL) * error
 
 
@@ -76,8 +76,8 @@ def stretches(samples: Samples, most: int, ratio: float, fewest: int) -> list[tu
     has at least `fewest` samples. The cuts minimise the variance of the logarithm.
     """
     # A standstill counts as slow, not as infinitely slow.
-    least = max(LEAST * rate(samples), 1.0)
-    logs = [math.log(max(amount / seconds, least)) for seconds, amount in samples]
+    minimum = max(LEAST * rate(samples), 1.0)
+    logs = [math.log(max(amount / seconds, minimum)) for seconds, amount in samples]
     weights = [seconds for seconds, _ in samples]
     sums = [(0.0, 0.0, 0.0)]
     for w, it in zip(weights, logs, strict=True):

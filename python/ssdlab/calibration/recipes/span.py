@@ -110,7 +110,8 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
     found = Found()
     drawn = [it for it in (again(random.Random(n)) for n in range(numbers.DRAWS)) if it is not None]
     mapped, hit, miss = (
-        interval(best[place], [it[place] for it in drawn] or [best[place]]) for place in range(3)
+        interval(best[position], [it[position] for it in drawn] or [best[position]])
+        for position in range(3)
     )
     # The knee is as sure as its neighbours are near, however little the means scatter.
     found.add("mapped", mapped, "B", "what the memory maps: reads within it find the map at hand")
@@ -150,12 +151,12 @@ def _best(points: Sequence[tuple[float, float]]) -> tuple[float, float, float] |
         hit, miss = numbers.line(misses, [mean for _, mean in points])
         if hit <= 0 or miss < SEEN * hit:
             continue
-        rest = sum(
+        remainder = sum(
             ((hit + miss * it) / mean - 1) ** 2
             for it, (_, mean) in zip(misses, points, strict=True)
         )
-        if best is None or rest < best[0]:
-            best = rest, (mapped, hit, miss)
+        if best is None or remainder < best[0]:
+            best = remainder, (mapped, hit, miss)
     return None if best is None else best[1]
 
 

@@ -64,12 +64,12 @@ class App:
 
 def load(spec: str) -> tuple[App, dict[str, str]]:
     """The application named by `NAME[:KEY=VALUE,...]`, and its settings."""
-    name, _, rest = spec.partition(":")
+    name, _, remainder = spec.partition(":")
     if name not in APPS:
         raise InputError(f'--app {spec}: no "{name}"; there are {", ".join(APPS)}')
     app: App = import_module(f"ssdlab.crashes.apps.{name}").APP
     settings = {key: values[0] for key, values in app.settings.items()}
-    for word in filter(None, rest.split(",")):
+    for word in filter(None, remainder.split(",")):
         key, _, value = word.partition("=")
         if key not in settings:
             raise InputError(f'--app {spec}: no setting "{key}"; there are {", ".join(settings)}')

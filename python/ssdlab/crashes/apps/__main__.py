@@ -12,13 +12,13 @@ from ssdlab.crashes.apps import Place, check_damaged, load
 def main(action: str, spec: str) -> int:
     """Execute the command line; the exit status."""
     app, settings = load(spec)
-    place = Place(*(Path(os.environ[name]) for name in ("dir", "dev", "tmp")))
+    position = Place(*(Path(os.environ[name]) for name in ("dir", "dev", "tmp")))
     if action == "damaged":
-        return check_damaged(spec, place, (place.tmp / "acked").read_text().splitlines())
+        return check_damaged(spec, position, (position.tmp / "acked").read_text().splitlines())
     if action == "run":
-        app.run(place, settings)
+        app.run(position, settings)
     elif app.setup is not None:
-        app.setup(place, settings)
+        app.setup(position, settings)
     return 0
 
 

@@ -188,10 +188,10 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     )
     failed = [line for line in done.stderr.splitlines() if FAILED.search(line)]
     if failed or done.returncode:
-        said = failed[0].partition("] ")[2] if failed else ""
+        stated = failed[0].partition("] ")[2] if failed else ""
         # The server starts, or ends before the first query.
-        kind = Refused if done.returncode and said.startswith(("PANIC", "FATAL")) else ValueError
-        raise kind(said or f"the server ended with {done.returncode}")
+        kind = Refused if done.returncode and stated.startswith(("PANIC", "FATAL")) else ValueError
+        raise kind(stated or f"the server ended with {done.returncode}")
     problems = (out / "tables").read_text().splitlines()
     if problems:
         raise ValueError(f"amcheck: {problems[0]}")
