@@ -45,8 +45,6 @@ const COMMON_HEAD: &str = "
 
 The examples, the docs and the recipes change these forty most; they are **bold** in the reference.
 
-| key | meaning |
-|---|---|
 ";
 
 /// The keys that people change: most used in the examples, the docs and the recipes.
@@ -171,43 +169,36 @@ fn conditions(doc: &str) -> impl Iterator<Item = &str> {
     doc.split_inclusive(". ").map(str::trim).filter(|sentence| sentence.starts_with("Applies "))
 }
 
-/// The conditions of all keys but the one that a condition names, to be said once.
+/// The conditions that several keys share, each to be said once before them.
 fn shared_conditions(keys: &[&KeyInfo]) -> Vec<String> {
     let docs: Vec<String> = keys.iter().map(|key| one_line(&key.doc)).collect();
     let mut found: Vec<String> = Vec::new();
     for condition in docs.iter().flat_map(|doc| conditions(doc)) {
-        let has = |doc: &str| conditions(doc).any(|it| it == condition);
-        let others = keys.iter().zip(&docs).filter(|(_, doc)| !has(doc));
-        let many = docs.iter().filter(|doc| has(doc)).count() > 1;
-        if many
-            && others.clone().count() < 2
-            && others.clone().all(|(key, _)| condition.contains(&key.path))
-            && !found.iter().any(|it| it == condition)
-        {
+        let many = docs.iter().filter(|doc| conditions(doc).eq([condition])).count() > 1;
+        if many && !found.iter().any(|it| it == condition) {
             found.push(condition.to_owned());
         }
     }
     found
 }
 
-/// A row of a table of keys, without the conditions that stand above it.
-fn row(key: &KeyInfo, shared: &[String]) -> String {
-    let mut doc = one_line(&key.doc);
-    for condition in shared {
-        doc = one_line(&doc.replace(condition.as_str(), ""));
-    }
+/// A key as an item of a list: its name, value and default, and its meaning without the condition
+/// that stands above the list.
+fn item(key: &KeyInfo, shared: &str) -> String {
+    let doc = one_line(&one_line(&key.doc).replace(shared, ""));
     let named = VALUES.iter().find(|(_, long)| *long == key.expected);
-    let expected = named.map_or(key.expected.as_str(), |(name, _)| *name).replace('|', "\\|");
+    let expected = named.map_or(key.expected.as_str(), |(name, _)| *name).replace(" |", ",");
     let default = match key.default.as_str() {
         "" => String::new(),
-        default => format!("`{default}`"),
+        default => format!("; `{default}`"),
     };
     let mark = if COMMON.contains(&key.path.as_str()) { "**" } else { "" };
-    format!("| {mark}`{}`{mark} | {doc} | {expected} | {default} |\n", key.path)
+    format!("- {mark}`{}`{mark} ({expected}{default}): {doc}\n", key.path)
 }
 
-/// The tables of some keys, by the table in which they stand.
-fn tables(page: &mut String, keys: &[&KeyInfo], level: &str) {
+/// Lists of some keys, by the table in which they stand: first the keys that always apply, then
+/// those that share a condition, below it.
+fn lists(page: &mut String, keys: &[&KeyInfo], level: &str) {
     let mut names: Vec<&str> = Vec::new();
     for name in keys.iter().map(|key| table_of(&key.path)) {
         if !names.contains(&name) {
@@ -221,12 +212,22 @@ fn tables(page: &mut String, keys: &[&KeyInfo], level: &str) {
             let _ = write!(page, "\n{level} {name}\n");
         }
         let shared = shared_conditions(&below);
-        for condition in &shared {
-            let _ = write!(page, "\n{condition}\n");
-        }
-        page.push_str("\n| key | meaning | value | default |\n|---|---|---|---|\n");
-        for key in below {
-            page.push_str(&row(key, &shared));
+        let above = |key: &KeyInfo| {
+            let doc = one_line(&key.doc);
+            shared.iter().find(|it| conditions(&doc).eq([it.as_str()])).map_or("", String::as_str)
+        };
+        for condition in std::iter::once("").chain(shared.iter().map(String::as_str)) {
+            let mut items = below.iter().filter(|key| above(key) == condition).peekable();
+            if items.peek().is_none() {
+                continue;
+            }
+            if !condition.is_empty() {
+                let _ = write!(page, "\n{condition}\n");
+            }
+            page.push('\n');
+            for key in items {
+                page.push_str(&item(key, condition));
+            }
         }
     }
 }
@@ -244,13 +245,14 @@ fn text_of(it: &Page, all: &[SectionKeys]) -> String {
     };
     let sections: Vec<&SectionKeys> = all.iter().filter(has).collect();
     let mut page = format!(
-        "# {}\n\n[Configuration](../configuration.md) explains values and layers; **bold** keys are changed most.\n",
+        "# {}\n\nEach key has its value and default in brackets; **bold** keys are changed most. \
+         [Configuration](../configuration.md) explains values and layers.\n",
         it.title
     );
     let all_have = of_all(&sections);
     if !all_have.is_empty() {
         page.push_str("\n## Keys of all kinds\n");
-        tables(&mut page, &all_have, "");
+        lists(&mut page, &all_have, "");
     }
     for section in &sections {
         if sections.len() > 1 {
@@ -258,7 +260,7 @@ fn text_of(it: &Page, all: &[SectionKeys]) -> String {
         }
         let own = |key: &&KeyInfo| !all_have.contains(key);
         let keys: Vec<&KeyInfo> = section.keys.iter().filter(own).collect();
-        tables(&mut page, &keys, if sections.len() > 1 { "###" } else { "##" });
+        lists(&mut page, &keys, if sections.len() > 1 { "###" } else { "##" });
     }
     page
 }
@@ -283,23 +285,23 @@ fn the_key_reference_is_fresh() {
         let _ = writeln!(index, "| {name} | {long} |");
     }
     index.push_str(COMMON_HEAD);
-    for path in &COMMON {
-        let (page, key) = PAGES
-            .iter()
-            .find_map(|page| {
-                let mut sections = all.iter().filter(|it| {
-                    page.sections.contains(&it.section)
-                        && (page.kind.is_none() || it.kind == page.kind)
-                });
-                let key = sections.find_map(|it| it.keys.iter().find(|key| key.path == *path))?;
-                Some((page, key))
-            })
-            .unwrap_or_else(|| panic!("no key {path}"));
-        let doc = one_line(&key.doc);
-        let sentence = doc.split(". ").next().unwrap_or(&doc).trim_end_matches('.');
-        let first = sentence.split("; ").next().unwrap_or(sentence);
-        let _ = writeln!(index, "| [`{path}`](configuration/{}.md) | {first} |", page.name);
+    let has = |page: &Page, path: &str| {
+        let mut sections = all.iter().filter(|it| {
+            page.sections.contains(&it.section) && (page.kind.is_none() || it.kind == page.kind)
+        });
+        sections.any(|it| it.keys.iter().any(|key| key.path == path))
+    };
+    let mut left = COMMON.to_vec();
+    for page in &PAGES {
+        let (here, elsewhere): (Vec<_>, Vec<_>) = left.into_iter().partition(|it| has(page, it));
+        left = elsewhere;
+        if !here.is_empty() {
+            let title = page.title;
+            let _ = write!(index, "- [{title}](configuration/{}.md): ", page.name);
+            let _ = writeln!(index, "`{}`.", here.join("`, `"));
+        }
     }
+    assert!(left.is_empty(), "no keys {left:?}");
     is_fresh(&format!("{docs}/configuration.md"), &index);
 }
 
