@@ -14,6 +14,7 @@ EXTRAS = {
     "numpy": "pandas",
     "optuna": "search",
     "pandas": "pandas",
+    "polars": "polars",
     "pyarrow": "arrow",
 }
 

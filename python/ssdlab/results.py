@@ -79,12 +79,20 @@ class Part(Mapping[str, Any]):
         return type(self), (self._data,)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(str, self._data))})"
+        return f"{type(self).__name__}({', '.join(map(_valued, self._data.items()))})"
 
     def to_dict(self) -> dict[str, Any]:
         """A deep copy in plain dicts and lists."""
         copy: dict[str, Any] = json.loads(json.dumps(self._data))
         return copy
+
+
+def _valued(field: tuple[str, Any]) -> str:
+    """A field with its value; of an object or a list, how many it has."""
+    key, value = field
+    if isinstance(value, Mapping | list):
+        return f"{key}=<{len(value)}>"
+    return f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value!r}"
 
 
 class Record(Part):
@@ -338,12 +346,20 @@ class Results(Part):
     def to_arrow(self) -> Any:
         """The rows of `to_pandas` as a `pyarrow.Table`, whose first column is `kind`.
 
-        Raises `InputError` without pyarrow.
+        The metadata of a column has its unit. Raises `InputError` without pyarrow.
         """
-        pyarrow = required("pyarrow", "Results.to_arrow")
-        return pyarrow.Table.from_pylist(
-            [{"kind": kind, **row} for kind, row in self._rows().items()]
-        )
+        from ssdlab import arrow
+
+        rows = [{"kind": kind, **row} for kind, row in self._rows().items()]
+        return arrow.of_rows(rows, "Results.to_arrow")
+
+    def to_polars(self) -> Any:
+        """The rows of `to_arrow` as a `polars.DataFrame`. Raises `InputError` without polars."""
+        return required("polars", "Results.to_polars").from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows of `to_arrow` for any Arrow consumer."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _rows(self) -> dict[str, dict[str, Any]]:
         rows = {}

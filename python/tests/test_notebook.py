@@ -143,3 +143,76 @@ def test_arrays_that_are_no_trace(tmp_path, change, message):
     with pytest.raises(ssdlab.InputError, match=message):
         ssdlab.trace.write(tmp_path / "a.parquet", **(columns() | change))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    return ssdlab.sweep(
+        vary={"device.channels": [2, 4], "workload.read_share": [0.5, 1.0]},
+        set={"device.blocks_per_plane": 64, "workload.requests": 300},
+        minimize=["p99"],
+        maximize=["iops"],
+    )
+
+
+@pytest.fixture(scope="module")
+def compared(results):
+    return ssdlab.compare(results, ssdlab.run(set={"workload.requests": 300}))
+
+
+def test_every_table_is_a_stream_of_arrow_with_units(results, swept, compared):
+    pyarrow = pytest.importorskip("pyarrow")
+    for found in (results, swept, compared):
+        table = pyarrow.table(found)
+        assert table.num_rows and table.equals(found.to_arrow())
+    assert results.to_arrow().schema.field("mean_us").metadata == {b"unit": b"us"}
+    assert results.to_arrow().schema.field("mb_per_s").metadata == {b"unit": b"MB/s"}
+    assert not results.to_arrow().schema.field("requests").metadata
+    field = swept.to_arrow().schema.field("host.all.percentiles_us.99")
+    assert field.metadata[b"unit"] == b"us"
+    rows = {row["name"]: row for row in compared.to_arrow().to_pylist()}
+    assert rows["host.all.mean_us"]["unit"] == "us"
+    assert rows["host.all.mean_us"]["a"] == results.host.all.mean_us
+
+
+def test_polars_takes_every_table(results, swept, compared):
+    polars = pytest.importorskip("polars")
+    for found in (results, swept, compared):
+        assert isinstance(found.to_polars(), polars.DataFrame)
+        assert found.to_polars().height == found.to_arrow().num_rows
+
+
+def test_sweeps_and_comparisons_have_figures(results, swept, compared):
+    pytest.importorskip("matplotlib")
+    lines = swept.plot.by("device.channels").axes[0].get_lines()
+    assert list(lines[0].get_xdata()) == [2, 4]
+    assert swept.plot.heat_map("device.channels", "workload.read_share", "iops").axes
+    assert "p99" in swept.plot.pareto().axes[0].get_xlabel()
+    bars = compared.plot.differences().axes[0].patches
+    assert compared["host.all.mean_us"].difference_percent in [bar.get_width() for bar in bars]
+    labels = [line.get_label() for line in compared.plot.latency().axes[0].get_lines()][:2]
+    assert [label[0] for label in labels] == ["A", "B"]
+    for wrong in (
+        lambda: swept.plot.by("device.channel"),
+        lambda: swept.plot.by("device.channels", "x"),
+    ):
+        with pytest.raises(ssdlab.InputError):
+            wrong()
+
+
+def test_figures_are_drawn_onto_axes_of_the_caller(results, swept, compared):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    left, middle, right = figure.subplots(1, 3)
+    assert results.plot.latency(ax=left, others=[results]) is figure
+    assert [line.get_label()[0] for line in left.get_lines()][:2] == ["A", "B"]
+    swept.plot.by("device.channels", ax=middle)
+    compared.plot.differences(ax=right)
+    assert middle.get_lines() and right.patches
+
+
+def test_representations_have_values(results, swept, compared):
+    assert f"mean_us={results.host.read.mean_us:.6g}" in repr(results.host.read)
+    assert "percentiles_us=<" in repr(results.host.read)
+    assert repr(swept).startswith("<Sweep: 4 points of device.channels, workload.read_share, host.")
+    assert f"({compared['host.all.mean_us'].difference_percent:+.2f} %)" in repr(compared)
+    assert len(repr(compared)) < 2000

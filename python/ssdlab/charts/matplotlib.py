@@ -87,6 +87,13 @@ def sheet(
     return drawn
 
 
+def onto(axis: Any, figure: Figure) -> Any:
+    """Draws the figure onto axes of the caller's, and returns the figure that they belong to."""
+    whole = axis.get_figure()
+    _draw(whole, axis, figure)
+    return whole
+
+
 def _empty(what: str, **options: Any) -> Any:
     """A figure that belongs to no window."""
     drawn = required("matplotlib.figure", what).Figure(layout="constrained", **options)

@@ -13,9 +13,9 @@ import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ssdlab import _core, layers, portable, reading, running, sources
+from ssdlab import _core, arrow, layers, portable, reading, running, sources
 from ssdlab._core import InputError
 from ssdlab.comparison import load, measured
 from ssdlab.confidence import CONFIDENCE, margin
@@ -27,6 +27,9 @@ from ssdlab.running import Experiment
 from ssdlab.settings import changed
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
+
+if TYPE_CHECKING:
+    from ssdlab.comparison.plots import Plots
 
 Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
 
@@ -80,7 +83,7 @@ class Row:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two experiments and all metrics that both have.
 
@@ -119,6 +122,39 @@ class Comparison:
         """The rows as a `pandas.DataFrame`. Raises `InputError` without pandas."""
         pandas = required("pandas", "Comparison.to_pandas")
         return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
+
+    def to_arrow(self) -> Any:
+        """The rows as a `pyarrow.Table`. Raises `InputError` without pyarrow.
+
+        A row names its figure and that figure's unit.
+        """
+        rows = [row.to_dict() | {"unit": arrow.unit(row.name)} for row in self.rows]
+        return arrow.of_rows(rows, "Comparison.to_arrow")
+
+    def to_polars(self) -> Any:
+        """The rows as a `polars.DataFrame`. Raises `InputError` without polars."""
+        return required("polars", "Comparison.to_polars").from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for any Arrow consumer."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `plot.differences()` and `plot.latency()`."""
+        from ssdlab.comparison.plots import Plots
+
+        return Plots(self)
+
+    def __repr__(self) -> str:
+        parts = []
+        for row in self.shown():
+            percent = row.difference_percent
+            parts.append(
+                f", {row.name} {cell_text(row.a)} to {cell_text(row.b)}"
+                + ("" if percent is None else f" ({percent:+.2f} %)")
+            )
+        return f"<Comparison: {self.a}, {self.b}{''.join(parts)}>"
 
     def shown(self) -> list[Row]:
         """The rows for display: the main metrics, where present."""

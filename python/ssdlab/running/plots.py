@@ -6,6 +6,7 @@ matplotlib it raises `InputError` with the line that installs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ssdlab._core import InputError
@@ -20,13 +21,21 @@ class Plots:
     def __init__(self, results: Results) -> None:
         self._results = results
 
-    def latency(self) -> Any:
-        """Latency by percentile, for each kind of request."""
-        return self._sheet("latency", figures.latency(self._named()))
+    def latency(self, ax: Any = None, others: Sequence[Results] = ()) -> Any:
+        """Latency by percentile in us, for each kind of request.
 
-    def breakdown(self) -> Any:
+        With `others`, a line for all requests of each result, in the order given. `ax` is what
+        every figure but `over_time` takes: axes of matplotlib's, onto which it is drawn.
+        """
+        named = self._named()
+        if others:
+            beside = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", [self._results, *others], strict=False)
+            named = [(f"{name} {it['experiment']['title']}", it) for name, it in beside]
+        return self._sheet("latency", figures.latency(named), ax=ax)
+
+    def breakdown(self, ax: Any = None) -> Any:
         """Mean latency by component, in us, for each kind of request."""
-        return self._sheet("breakdown", figures.breakdown(self._named()))
+        return self._sheet("breakdown", figures.breakdown(self._named()), ax=ax)
 
     def over_time(self) -> Any:
         """Requests, latency and what the flash did, over simulated time: figures below each other.
@@ -35,14 +44,14 @@ class Plots:
         """
         return self._sheet("over_time", *over_time.strips(self._named()))
 
-    def units(self) -> Any:
+    def units(self, ax: Any = None) -> Any:
         """The share of the time that each unit (package or die) serves requests and cleans."""
         drawn = figures.units(self._results)
         if drawn.empty():
             raise InputError("plot.units: this device has no units")
-        return self._sheet("units", drawn)
+        return self._sheet("units", drawn, ax=ax)
 
-    def timeline(self) -> Any:
+    def timeline(self, ax: Any = None) -> Any:
         """The flash operations of the recorded window as bars, over simulated time in us.
 
         Raises `InputError` if none was recorded.
@@ -50,13 +59,15 @@ class Plots:
         if not self._results.get("timeline"):
             problem = 'nothing was recorded; run with set={"run.timeline": "10ms..12ms"}'
             raise InputError(f"plot.timeline: {problem}")
-        return self._sheet("timeline", figures.timeline(self._results))
+        return self._sheet("timeline", figures.timeline(self._results), ax=ax)
 
     def _named(self) -> figures.Named:
         if not self._results._kinds():
             raise InputError("plot: no request completed in this run")
         return [("", self._results)]
 
-    def _sheet(self, name: str, *drawn: Figure) -> Any:
+    def _sheet(self, name: str, *drawn: Figure, ax: Any = None) -> Any:
+        if ax is not None:
+            return matplotlib.onto(ax, *drawn)
         rows = [[figure] for figure in drawn]
         return matplotlib.sheet(rows, f"plot.{name}", titled=False, share_x=len(rows) > 1)

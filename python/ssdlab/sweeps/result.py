@@ -7,9 +7,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, delivery, forms
+from ssdlab import _core, arrow, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
@@ -18,6 +18,9 @@ from ssdlab.sweeps import seeds, table
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
+
+if TYPE_CHECKING:
+    from ssdlab.sweeps.plots import Plots
 
 #: The main metrics of a point, unless there are goals.
 SHOWN = (
@@ -156,10 +159,24 @@ class Sweep:
         return required("pandas", "Sweep.to_pandas").DataFrame(self.columns)
 
     def to_arrow(self) -> Any:
-        """The table as a `pyarrow.Table`. Raises `InputError` without pyarrow."""
+        """The table as a `pyarrow.Table`, each unit in its column's metadata.
+
+        Raises `InputError` without pyarrow.
+        """
         pyarrow = required("pyarrow", "Sweep.to_arrow")
         buffer = pyarrow.BufferReader(table.parquet(self.columns))
-        return required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer)
+        return arrow.with_units(required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer))
+
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`. Raises `InputError` without polars."""
+        return required("polars", "Sweep.to_polars").from_arrow(self.to_arrow())
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `plot.pareto()`, `by(parameter)` and `heat_map(down, across)`."""
+        from ssdlab.sweeps.plots import Plots
+
+        return Plots(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table for any Arrow consumer."""
@@ -203,7 +220,16 @@ class Sweep:
 
     def __repr__(self) -> str:
         failed = f", {len(self.errors)} failed" if self.errors else ""
-        return f"<Sweep: {len(self)} points of {', '.join(self.parameters)}{failed}>"
+        spans = []
+        for name in self.shown()[0]:
+            values = [it for it in self.columns.get(name, []) if isinstance(it, int | float)]
+            if name in self.parameters or not values or name == "pareto":
+                continue
+            low, high = cell_text(min(values)), cell_text(max(values))
+            spans.append(f", {name} {low if low == high else f'{low} to {high}'}")
+        return (
+            f"<Sweep: {len(self)} points of {', '.join(self.parameters)}{failed}{''.join(spans)}>"
+        )
 
     def _repr_html_(self) -> str:
         names, rows = self.shown()
