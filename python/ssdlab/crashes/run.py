@@ -51,7 +51,7 @@ class Findings:
     seconds: dict[str, float]
     kept: Path | None = None
     check: str | None = None
-    """A checker other than that of the run."""
+    """A checker other than the run's."""
     warnings: list[str] = field(default_factory=list)
 
     @property

@@ -42,7 +42,7 @@ class Line:
     values: Sequence[Any]
     """None where a sheet does not have it."""
     stated: Sequence[bool]
-    """True where the sheet has it; else it is assumed, or follows by arithmetic."""
+    """True where the sheet states it; else it is assumed, or follows by arithmetic."""
 
     def shown(self, place: int) -> str:
         """The figure of a sheet for people; `~` before what it does not say."""

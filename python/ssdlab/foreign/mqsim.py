@@ -274,7 +274,7 @@ class _Drive(_Given):
                 kinds = f"the mean of {technology}'s pages, which take the same time here"
                 self.notes.append(f"timing.{key}: {kinds}")
         if bits > 1 and "program" not in timing:
-            # The default is that of one page.
+            # The default is the time of one page.
             timing["program"] = f"{200 * bits}us"
         if (erase := self.number("Block_Erase_Latency")) is not None:
             timing["erase"] = f"{erase:.10g}ns"

@@ -52,7 +52,7 @@ class Class:
     uber: str
     retention: str
     age: str
-    """The retention as a key has it."""
+    """The retention as the value of a key."""
 
 
 CLASSES = {

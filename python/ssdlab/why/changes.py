@@ -99,7 +99,7 @@ def together(first: Change, second: Change) -> Change | None:
 
 
 def _kind(facts: Facts) -> str:
-    """The kind of the drive; for an array, that of its members."""
+    """The kind of the drive; for an array, its members'."""
     return str(facts.setting(f"{facts.drive}.kind"))
 
 
@@ -299,7 +299,7 @@ def _merged(facts: Facts) -> Sequence[str] | None:
 
 
 SSD, DISK, ZONED = ("ssd",), ("disk",), ("zoned",)
-#: Name, group, kinds of drive (None: any), and what it sets. Those that change least come first.
+#: Name, group, kinds of drive (None: any), and what it sets; first the changes of the fewest keys.
 TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("four times outstanding", LOAD, None, _outstanding),
     ("token pace", SETTING, SSD, _pace("token")),

@@ -109,7 +109,7 @@ def tail(base: Results, kind: str) -> float:
 
 
 def figure(column: str, maximize: bool = False) -> Metric:
-    """The metric of a column of the results, as a sweep's table has it."""
+    """The metric of a column of the results, named as in a sweep's table."""
 
     def value(results: Results) -> float | None:
         found = table.flat(results.to_dict()).get(column)

@@ -82,7 +82,7 @@ options! {
     pub struct Tier as TierPartial {
         /// Half-life of heat: half of the uses of a line are forgotten in it.
         half_life: Duration where TIERED = Duration::from_ns(60_000_000_000),
-        /// Minimum ratio of its heat to that of the coldest of some fast lines.
+        /// Minimum ratio of its heat to the heat of the coldest of some fast lines.
         gain: f64 where TIERED = 2.0,
         /// Pairs of lines that change places at a time.
         swaps: u32 where TIERED = 1,

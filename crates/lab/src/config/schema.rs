@@ -286,7 +286,7 @@ fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value
     std::iter::once(json!({ "properties": every })).chain(of_kind).collect()
 }
 
-/// Every key of any kind: its values, whichever kind has it.
+/// Every key of any kind: its values, whatever its kind.
 fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
     let mut every: Map<String, Value> = Map::new();
     for (name, value) in tables.iter().flat_map(|table| &table.keys) {

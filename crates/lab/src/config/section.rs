@@ -111,7 +111,7 @@ impl<'p, 'a> Section<'p, 'a> {
         layer.error(value.map(Spanned::span), &problem)
     }
 
-    /// The refusal of a key of this section, by its path within it; `name` is that of the section.
+    /// The refusal of a key of this section, by its path within it; `name` is the section's.
     pub(crate) fn refuse(&self, key: &str, name: &str, problem: &str) -> InputError {
         let layer = self.parsed.layer;
         let value = self.find(key);

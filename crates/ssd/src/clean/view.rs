@@ -93,7 +93,7 @@ impl View<'_> {
         }
     }
 
-    /// The lowest ranked block among those that pay; of equals the tie-break decides.
+    /// The lowest ranked block that pays; of equals the tie-break decides.
     pub fn best<R: PartialOrd>(
         &self,
         blocks: impl Iterator<Item = Block>,

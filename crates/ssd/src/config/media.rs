@@ -96,8 +96,8 @@ options! {
         /// Spread between pages. A guess.
         spread_page: f64 as Ratio where DRIFTING = 0.1,
         /// Variation of the error rate between pages, as the standard deviation of its logarithm. If not given,
-        /// the widest with which the drive has one codeword beyond correction in 1e15 bits read after a year at 30 C
-        /// and its rated cycles (JESD218, client), or 0.1 where no spread does.
+        /// the widest with which the drive meets JESD218 for clients, or 0.1 where none does: one codeword beyond
+        /// correction in 1e15 bits read, after a year at 30 C and its rated cycles.
         spread_errors: Option<f64> as Ratio where MODELLED = None,
         /// Steps of the retry table by which references drift in the first month at 30 C, without wear.
         drift_month: f64 where CUSTOM = 3.47,

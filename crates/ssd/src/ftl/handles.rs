@@ -33,7 +33,7 @@ pub struct HandleAccount {
     pub moved_because: u64,
     /// Superseded or trimmed pages written with it.
     pub invalidated: u64,
-    /// Those superseded by another handle.
+    /// Pages superseded by another handle.
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,

@@ -41,7 +41,7 @@ pub(super) enum Told {
 /// Frontiers of all domains, and the detector of hot pages.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
-    /// Streams per domain, without that of cold data.
+    /// Streams per domain, without the stream of cold data.
     pub(super) count: u32,
     pub(super) told: Told,
     /// Stream of the current host write, with placement handles.

@@ -18,7 +18,7 @@ planted! {
         NoChecksum,
         /// The record of a start is not written.
         NoBootRecord,
-        /// A page counts as soon as one of its lanes has it.
+        /// A page counts as soon as one of its lanes is read.
         OneLaneEnough,
         /// A checkpoint is believed that was written in part.
         HalfCheckpoint,

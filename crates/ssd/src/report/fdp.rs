@@ -155,7 +155,7 @@ fn event(it: &FdpEvent) -> Value {
     })
 }
 
-/// An event with its code, as the log page of events has it.
+/// An event with its code in the log page of events.
 fn coded(it: &FdpEvent) -> Value {
     let mut event = event(it);
     event["code"] = json!(it.kind.code());

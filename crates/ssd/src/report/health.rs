@@ -34,7 +34,7 @@ pub const CRITICAL_WARNINGS: [CriticalWarning; 3] = [
     CriticalWarning { bit: 1 << 2, word: "media errors" },
 ];
 
-/// The health of a drive, or of an array: that of its worst member.
+/// The health of a drive, or of an array: its worst member's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
     /// Mean erasures of a block / mean rating, in percent; 255 for all above.

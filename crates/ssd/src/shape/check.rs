@@ -21,7 +21,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    // With a write buffer the bus rate may be that of data alone.
+    // With a write buffer the bus rate may count data alone.
     if config.is_buffered()
         || !config.persistence.is_ordered()
         || config.spare_size.bytes() >= needed

@@ -226,7 +226,7 @@ impl Ssd {
 
     // ---- cleaning -------------------------------------------------------------------------------
 
-    /// Additional time of a batch's next row, that of its worst page.
+    /// Additional time of a batch's next row: its worst page's.
     pub(crate) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
         if self.flash.media().is_none() {
             return 0;

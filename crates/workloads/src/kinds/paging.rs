@@ -49,7 +49,7 @@ options::options! {
         read_ahead: u32 = 8,
         /// Pages that are written at once.
         cluster: u32 = 32,
-        /// The working set is written first; else the device has it.
+        /// Write the working set first; if false, it must be on the device already.
         load: bool = true,
         /// Footprint: the swap space, from the start of the device.
         footprint: Footprint = Footprint::WHOLE,

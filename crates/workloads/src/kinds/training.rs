@@ -56,7 +56,7 @@ options::options! {
         samples: u64 = 1000,
         /// Passes over all samples.
         epochs: u32 = 1,
-        /// The order of samples is drawn anew for each epoch; else the order is that of the files.
+        /// The order of samples is drawn anew for each epoch; else samples follow the order of the files.
         shuffle: bool = true,
         /// Largest size of a request, a multiple of 4KiB.
         request_size: Size = Size::from_bytes(1 << 20),

@@ -39,7 +39,7 @@ impl QueueClass {
 
 /// Accepted words for the classes of queues.
 const PRIORITIES: &str =
-    "a class for each queue, such as urgent, high, medium, low; the last is that of all others";
+    "a class for each queue, such as urgent, high, medium, low; the last applies to all others";
 
 /// The classes of the queues: of the first ones by number, and the last for all others.
 #[derive(Debug, Clone, PartialEq)]
