@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from ssdlab import Results
+from ssdlab import InputError, Results
 from ssdlab.comparison import grid
 from ssdlab.running import layers_of
 from ssdlab.why import changes, intervals, tried
@@ -159,6 +159,17 @@ def test_a_gain_that_worsens_another_figure_is_at_a_price():
     row = next(row for row in why.rows if row.change.name == "shortest access first")
     assert row.verdict == intervals.TRADES and row.losses["p99 of reads"] > 1.5
     assert row.gain.mean > max(map(math.log, row.losses.values())) and why.best is None
+
+
+def test_watts_and_prices_of_the_catalogue_are_known():
+    keys = {"workload.requests": 2000}
+    why = found("samsung-pm9a3", "random-read", keys, SETTINGS | {"goal": "watts"})
+    assert 3.5 < why.before < 11 and "data sheet" in why.metric.why
+    with pytest.raises(InputError, match=r"cost.device_dollars=170, the catalogue's price"):
+        found("samsung-pm9a3", "random-read", keys, SETTINGS | {"goal": "cost"})
+    asked = SETTINGS | {"goal": "cost"}
+    priced = found("samsung-pm9a3", "random-read", keys | {"cost.device_dollars": 170}, asked)
+    assert priced.before == pytest.approx(170, rel=0.01)
 
 
 def test_the_two_best_settings_are_tried_together():

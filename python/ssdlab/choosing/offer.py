@@ -167,7 +167,7 @@ def _watts(trial: Trial, rated: Rated | None) -> float | None:
     results = trial.found[0]
     if (energy := results.get("energy")) and energy["mean_watts"]:
         return float(energy["mean_watts"]) / trial.design.drives
-    if rated is None or rated.idle_watts is None or rated.active_watts is None:
+    if rated is None:
         return None
     busy = statistics.fmean(unit["busy"] for unit in results["units"])
-    return rated.idle_watts + min(busy, 1.0) * (rated.active_watts - rated.idle_watts)
+    return rated.watts(busy)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab import market
 from ssdlab._core import InputError
 from ssdlab.costing.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_results
 from ssdlab.costing.need import Need
@@ -225,8 +226,16 @@ def _refuse_missing(design: Design, need: Need) -> None:
         options = ", ".join(option(key) for keys, _ in missing for key in keys.split(" or "))
         raise InputError(
             f"{design.name}: prices are missing: {said}. Give {options}, or [cost] in the "
-            "experiment"
+            f"experiment{_of_catalogue(design)}"
         )
+
+
+def _of_catalogue(design: Design) -> str:
+    """The catalogue's price of the drive, for the message that asks for one."""
+    row = market.of_title(design.title)
+    if row is None or row.price is None or any(it in design.prices.given() for it in DEVICE):
+        return ""
+    return f"; --device-dollars {row.price:g} is that of the catalogue, {row.said}"
 
 
 def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: float) -> float:

@@ -47,6 +47,17 @@ class Rated:
         """True if the price is an assumption."""
         return self.price_source.startswith(ASSUMED)
 
+    def watts(self, busy: float) -> float | None:
+        """Power by the busy share of the dies; None if unknown."""
+        if self.idle_watts is None or self.active_watts is None:
+            return None
+        return self.idle_watts + min(busy, 1.0) * (self.active_watts - self.idle_watts)
+
+    @property
+    def said(self) -> str:
+        """Date and kind of the price, for messages."""
+        return f"{'an assumption ' if self.is_assumed else ''}of {self.priced}"
+
     @property
     def drive(self) -> str:
         """The drive as `--device` takes it."""
@@ -71,6 +82,11 @@ def shipped() -> Mapping[str, Rated]:
     """The rows of the catalogue that ships, by the name of the preset."""
     text = resources.files("ssdlab.market").joinpath("catalogue.toml").read_text("utf-8")
     return parse("the catalogue", text)
+
+
+def of_title(title: str) -> Rated | None:
+    """The row of the drive in the title of an experiment, such as "samsung-pm9a3 under mixed"."""
+    return shipped().get(title.partition(" under ")[0])
 
 
 def with_own(path: Path | None) -> Mapping[str, Rated]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ssdlab import lifetime, readable
+from ssdlab import lifetime, market, readable
 from ssdlab._core import InputError
 from ssdlab.costing import bill, of_results
 from ssdlab.costing.need import Need
@@ -62,10 +62,7 @@ def of_word(word: str, base: Results) -> Metric:
             )
         return Metric("TBW", "wear.lifetime.host_bytes", True, _life, readable.traffic)
     if word == "watts":
-        if not (base.get("energy") or {}).get("mean_watts"):
-            raise InputError("--for watts: this drive states no power; give keys of device.energy")
-        power = figure("energy.mean_watts").value
-        return Metric("power", "energy.mean_watts", False, power, readable.watts)
+        return _power(base)
     if word == "cost":
         return _cost(base)
     known = table.flat(base.to_dict())
@@ -75,6 +72,23 @@ def of_word(word: str, base: Results) -> Metric:
     except InputError as error:
         raise InputError(f"{error}; or one of {', '.join(WORDS)}") from None
     return figure(column, maximize=_is_better_large(column))
+
+
+def _power(base: Results) -> Metric:
+    """Power by the energy model, else by the catalogue and busy dies."""
+    if (base.get("energy") or {}).get("mean_watts"):
+        power = figure("energy.mean_watts").value
+        return Metric("power", "energy.mean_watts", False, power, readable.watts)
+
+    def by_catalogue(results: Results) -> float | None:
+        row, busy = market.of_title(str(results.experiment.get("title"))), Facts(results).busy
+        return None if row is None or busy is None else row.watts(busy)
+
+    if by_catalogue(base) is None:
+        raise InputError("--for watts: this drive states no power; give keys of device.energy")
+    row = market.of_title(str(base.experiment.get("title")))
+    why = f"by the catalogue and how busy the dies are; {row.watts_source if row else ''}"
+    return Metric("power", None, False, by_catalogue, readable.watts, why)
 
 
 def what_hurts(base: Results) -> Metric:
@@ -159,9 +173,12 @@ def _cost(base: Results) -> Metric:
         bill(design, need)
     except InputError as error:
         missing = str(error).partition(". Give")[0].partition(": ")[2]
+        row = market.of_title(design.title)
+        key = "capacity_dollars_per_gb=0.1"
+        if row is not None and row.price is not None:
+            key = f"device_dollars={row.price:g}, the catalogue's price, {row.said}"
         raise InputError(
-            f"--for cost: {missing}; give [cost] in the experiment, such as "
-            "--set cost.capacity_dollars_per_gb=0.1"
+            f"--for cost: {missing}; give [cost] in the experiment, such as --set cost.{key}"
         ) from None
 
     def dollars(results: Results) -> float | None:
