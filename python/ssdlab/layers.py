@@ -139,7 +139,7 @@ def names_load(stack: Iterable[Layer]) -> bool:
 
 
 #: Ends of names of files of other programs that are converted, which leaves notes.
-CONVERTED = (".cfg", ".parv", ".sh", ".xml")
+CONVERTED = (".cfg", ".h", ".parv", ".sh", ".xml")
 
 #: Keys that say how the engine itself reads the file of a trace.
 READ_AS = ("workload.format", "workload.columns", "workload.pattern")

@@ -10,6 +10,10 @@ from ssdlab.layers import Layer
 
 #: Experiment files of other programs: fio, DiskSpd, MQSim, DiskSim.
 OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
+#: Files of other programs that describe drives alone: of FEMU, SimpleSSD and NVMeVirt.
+DRIVES = (".sh", ".cfg", ".h")
+#: Keys that every data sheet has, and no file of an experiment outside of its sections.
+SHEET = {"name", "capacity"}
 
 
 def is_experiment(path: str | os.PathLike[str]) -> bool:
@@ -51,15 +55,32 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
                 return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
         message = _core.unknown_preset(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
-    if os.path.splitext(name)[1] in OTHERS:
+    if os.path.splitext(name)[1] in (*OTHERS, *DRIVES):
         from ssdlab import foreign
 
         part = {"device": foreign.drive_of, "workload": foreign.load_of}[section](name)
         return (from_experiment(name) if part is None else part)[0]
-    return layers.from_file(name)
+    layer = layers.from_file(name)
+    return _solved(layer) if section == "device" and is_sheet(layer.text) else layer
+
+
+def is_sheet(text: str) -> bool:
+    """True if a text is a data sheet, of which a drive can be made."""
+    lines = [line.strip() for line in text.splitlines()]
+    keys = {line.partition("=")[0].strip() for line in lines}
+    return keys >= SHEET and not any(line.startswith("[") for line in lines)
+
+
+def _solved(sheet: Layer) -> Layer:
+    """The drive of a data sheet. Raises `InputError` for one that contradicts itself."""
+    from ssdlab.device import contradictions, given
+    from ssdlab.device.solve import solve
+
+    found = given.parse(sheet.source, sheet.text)
+    contradictions.refuse(found)
+    return Layer(sheet.source, solve(found).file([f"Solved from {sheet.source}"]))
 
 
 def _looks_like_path(name: str) -> bool:
-    return (
-        os.path.lexists(name) or os.sep in name or "/" in name or name.endswith((".toml", *OTHERS))
-    )
+    endings = (".toml", *OTHERS, *DRIVES)
+    return os.path.lexists(name) or os.sep in name or "/" in name or name.endswith(endings)

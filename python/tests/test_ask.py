@@ -10,6 +10,7 @@ import pytest
 from small_drives import FAST, SLOW, recorded
 
 import ssdlab as package
+from ssdlab import choosing
 from ssdlab._core import InputError
 from ssdlab.asking import what, words
 from ssdlab.choosing.hunt import Hunt
@@ -191,6 +192,33 @@ def test_the_command_repeats_the_row_to_the_bit(here, given, ssdlab):
         if single is not None:
             assert results["host"][kind]["percentiles_us"]["99"] == single
     assert row["first_p99_us"] == results["host"]["all"]["percentiles_us"]["99"]
+
+
+SHEET = """name = "Mine"
+capacity = "960GB"
+interface = "PCIe Gen4 x4"
+rand_read = "1000K IOPS"
+rand_write = "98K IOPS"
+seq_read = "6900 MB/s"
+seq_write = "4100 MB/s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rating", "rated"),
+    [('dwpd = "1 DWPD"', 1), ('tbw = "3504TB"', 2), ("dwpd = 1\nyears = 3", 0.6), ("", None)],
+)
+def test_a_data_sheet_is_a_drive_with_its_rating_and_a_price(rating, rated, here, refused):
+    (here / "sheet.toml").write_text(SHEET + rating)
+    device = package.Experiment(device="sheet.toml", workload="random-read").to_dict()["device"]
+    assert (device["kind"], device["host_link"]["bandwidth"]) == ("ssd", "6.9GB/s")
+    terms = choosing.terms_of(5, {"sheet.toml": 140}, None, ["sheet.toml"])
+    found = terms.dwpd("sheet.toml")
+    assert found == (None if rated is None else pytest.approx(rated))
+    assert terms.price("sheet.toml") == (140, False)
+    (here / "sheet.toml").write_text(SHEET.replace("interface", "interfase"))
+    said = refused("run", "--device", "sheet.toml")
+    assert 'no key "interfase" (did you mean interface?)' in said
 
 
 def test_iostat_and_fio_are_read(here):

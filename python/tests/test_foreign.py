@@ -353,7 +353,25 @@ def test_a_script_of_femu_is_a_drive(tmp_path, ssdlab):
             'SIZE=64\nqemu -device femu,devsz_mb="$SIZE",id=nvme0\n',
             "femu_mode=2: a drive without a model",
         ),
-        ("ssd_config.h", "#define NAND_CHANNELS (8)\n", "a header of NVMeVirt is not read"),
+        ("it.sh", FEMU.replace("nchs=2", "nchs=eight"), 'nchs = "eight": expected a number'),
+        ("it.sh", FEMU.replace("size=3072", ""), 'devsz_mb = "${size}": expected a number'),
+        ("it.h", "#define NAND (8)\n", "a header without a drive of NVMeVirt (NAND_CHANNELS)"),
+        (
+            "it.h",
+            "#define NAND_CHANNELS (many)\n#define CELL_MODE CELL_MODE_SLC\n",
+            'NAND_CHANNELS = "many": expected a number',
+        ),
+        (
+            "it.h",
+            "#if (BASE_SSD == A)\n#define NAND_CHANNELS 1\n#elif (BASE_SSD == B)\n"
+            "#define NAND_CHANNELS 2\n#endif\n",
+            "2 drives (A, B); keep one",
+        ),
+        (
+            "it.h",
+            "#define NAND_CHANNELS 1\n#define NS_SSD_TYPE_0 SSD_TYPE_ZNS\n",
+            "drives of zones; read is the one whose NS_SSD_TYPE_0 is SSD_TYPE_CONV",
+        ),
         ("it.cfg", "a = 1\n", "no configuration of SimpleSSD"),
         ("it.cfg", "[x]\na = 1\n", "has a section [pal]"),
     ],
@@ -361,6 +379,66 @@ def test_a_script_of_femu_is_a_drive(tmp_path, ssdlab):
 def test_files_of_others_that_are_not_read_say_so_in_a_line(name, content, said, refused, tmp_path):
     (tmp_path / name).write_text(content)
     assert said in refused("run", name)
+
+
+NVMEVIRT = """
+#define SSD_TYPE_CONV 1
+#if (BASE_SSD == OTHER)
+#define NS_SSD_TYPE_0 SSD_TYPE_ZNS
+#define NAND_CHANNELS (64)
+#elif (BASE_SSD == MINE)
+#define NS_SSD_TYPE_0 SSD_TYPE_CONV /* pages */
+#define CELL_MODE (CELL_MODE_MLC)
+#define SSD_PARTITIONS (2)
+#define NAND_CHANNELS (4)
+#define LUNS_PER_NAND_CH (2)
+#define PLNS_PER_LUN (1)
+#define FLASH_PAGE_SIZE KB(16)
+#define ONESHOT_PAGE_SIZE (FLASH_PAGE_SIZE * 2)
+#define BLKS_PER_PLN (64)
+#if 0
+#define BLK_SIZE (1)
+#else
+#define BLK_SIZE (FLASH_PAGE_SIZE << 6)
+#endif
+#define NAND_CHANNEL_BANDWIDTH (600ull) // MB/s
+#define PCIE_BANDWIDTH (3000ull)
+#define NAND_READ_LATENCY_LSB (50000 - 9000)
+#define NAND_READ_LATENCY_MSB (50000 + 9000)
+#define NAND_4KB_READ_LATENCY_LSB (39000)
+#define NAND_PROG_LATENCY (700000)
+#define NAND_ERASE_LATENCY (3000000)
+#define FW_4KB_READ_LATENCY (9000)
+#define FW_READ_LATENCY (12000)
+#define OP_AREA_PERCENT (0.25)
+#define GLOBAL_WB_SIZE (NAND_CHANNELS * LUNS_PER_NAND_CH * ONESHOT_PAGE_SIZE * 4)
+#endif
+"""
+
+
+def test_a_header_of_nvmevirt_is_a_drive(tmp_path, ssdlab):
+    path = tmp_path / "ssd_config.h"
+    path.write_text(NVMEVIRT)
+    device = package.Experiment(path, workload="random-read").to_dict()["device"]
+    shape = ("channels", "packages_per_channel", "planes_per_die", "blocks_per_plane")
+    assert [device[it] for it in shape] == [4, 2, 1, 64]
+    assert (device["page_size"], device["pages_per_block"], device["cell"]["bits"]) == (
+        "16KiB",
+        64,
+        2,
+    )
+    times = device["timing"]
+    assert (times["read"], times["read_part"]) == ("41us, 59us", "39us")
+    # A program has two pages, and a word line has two of two planes.
+    assert (times["program"], times["erase"], times["bus_rate"]) == ("700us", "3ms", "600MT/s")
+    assert (device["buffer"]["size"], device["over_provisioning"]) == ("1MiB", 0.25)
+    assert device["host_link"]["bandwidth"] == "3GB/s"
+    assert (device["firmware"]["read"], device["firmware"]["per_page"]) == ("9us", "0ns")
+    load = ("--workload", "random-write", "--set", "workload.requests=500")
+    assert ssdlab("run", path, *load, "--quiet").returncode == 0
+    shown = ssdlab("run", path, *load, "--show").stdout
+    assert "not modelled: FW_READ_LATENCY = 12000" in shown
+    assert "other models of the file, not read: OTHER" in shown
 
 
 SIMPLESSD = """

@@ -151,7 +151,9 @@ WRONG = {
         *("t.csv", "time_us,op,offset,size\n0,read,900000000000000,4096\n"),
         (*REPLAY, "--set", "workload.beyond=error"),
     ),
-    "steps back": ("t.csv", "time_s,op,offset,size\n900,read,0,4096\n0,read,0,4096\n", REPLAY),
+    "steps back": (
+        *("t.csv", "time_s,op,offset,size\n900,read,0,4096\n0,read,0,4096\n", REPLAY, ASK),
+    ),
     "cut short": ("t.csv.gz", gzip.compress(TABLE.encode() * 500)[:60], REPLAY, INFO, ASK),
     "a line of blkparse": (
         *("t.txt", "259,0 0 1 0.000000100 7 Q R 8 + 8 [a]\n259,0 0 2 0.0000x 7 Q R 8 + 8 [a]\n"),

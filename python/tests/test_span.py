@@ -94,7 +94,10 @@ def test_the_output_says_where_addresses_went(ssdlab, trace):
     out = plain(ssdlab(*run).stdout)
     assert "Addresses: as recorded, on the whole drive of 960 GB; the trace touches 4.0" in out
     out = plain(ssdlab(*run, "--set", "device.scale=64").stdout)
-    assert "Addresses: divided by 64 in chunks of 8.39 MB, on 1/64 of a drive of 960 GB;" in out
+    assert (
+        "Addresses: divided by 64 in chunks of 8.39 MB, up to 64 of which share a place, on 1/64 "
+        "of a drive of 960 GB;"
+    ) in out
     out = plain(ssdlab(*run, "--set", "device.scale=64", "--set", "workload.beyond=dense").stdout)
     assert "Addresses: renumbered without gaps (workload.beyond=dense), on 1/64 of a" in out
     far = trace((0, "read", 4 * whole, 4096), (0, "read", 0, 4096))

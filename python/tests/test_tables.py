@@ -363,6 +363,15 @@ def test_wrong_input_is_one_message(words, said, refused, tmp_path):
     assert said in refused("run", "--device", "samsung-pm9a3", *words)
 
 
+def test_an_object_a_line_is_a_request(tmp_path, refused):
+    path, good = tmp_path / "it.jsonl", '{"time_us": 1, "op": "R", "offset": 4096, "size": 512}\n'
+    path.write_text(2 * good)
+    found = trace.head(path, 9).requests
+    assert [(it.at_ns, it.op, it.sector) for it in found] == [(1000, "read", 8)] * 2
+    path.write_text(good + good.replace("R", "sing"))
+    assert 'it.jsonl, line 2: column "op" has "sing"' in refused("trace", "info", path)
+
+
 def test_docs_of_the_modules():
     assert all(doctest.testmod(it).failed == 0 for it in (columns, merge, sources, values))
 

@@ -89,11 +89,13 @@ def ask(
     is_shown = not quiet and json_path != "-"
     from ssdlab.asking import display
 
-    def told(offer: Offer, _done: int, _all: int) -> None:
-        click.echo(display.row(offer, question), nl=False)
+    head = [display.head(question)]
 
-    if is_shown:
-        click.echo(display.head(question), nl=False)
+    def told(offer: Offer, _done: int, _all: int) -> None:
+        # A trace may be refused while it is replayed, and then nothing is shown.
+        click.echo("".join((*head, display.row(offer, question))), nl=False)
+        head.clear()
+
     interruption: InterruptedChoice | None = None
     try:
         found = asking.answer(question, told if is_shown else None)
@@ -105,7 +107,7 @@ def ask(
     if json_path == "-":
         click.echo(text, nl=False)
     elif is_shown:
-        click.echo(display.end(found), nl=False)
+        click.echo("".join((*head, display.end(found))), nl=False)
     if interruption is not None:
         raise signals.Interrupted(interruption.said) from interruption
     if found.choice.best is None:

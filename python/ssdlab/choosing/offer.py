@@ -6,9 +6,12 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from ssdlab import layers, sources
 from ssdlab.choosing import reasons
+from ssdlab.device import given
 from ssdlab.market import Rated, shipped
 from ssdlab.running.facts import tail
 from ssdlab.sizing.trial import DAYS, Trial
@@ -127,9 +130,9 @@ class Terms:
         return self.catalogue.get(drive)
 
     def dwpd(self, drive: str) -> float | None:
-        """Rated drive writes per day."""
+        """Rated drive writes per day, of the catalogue or of a data sheet."""
         rated = self.rated(drive)
-        return None if rated is None else rated.dwpd
+        return _of_sheet(drive) if rated is None else rated.dwpd
 
     def without_trial(self, drive: str, why: str) -> Offer:
         """The offer of a drive that could not be tried."""
@@ -160,6 +163,18 @@ class Terms:
         """Date of the catalogue's price of the drive; None where the user gave another."""
         rated = self.rated(drive)
         return None if rated is None or drive in self.prices else rated.priced or None
+
+
+def _of_sheet(drive: str) -> float | None:
+    """Rated drive writes a day, over five years, of a file that is a data sheet."""
+    if not Path(drive).is_file() or not sources.is_sheet(text := layers.from_file(drive).text):
+        return None
+    sheet = given.parse(drive, text)
+    if "dwpd" in sheet:
+        return float(sheet["dwpd"] * sheet["years"] / reasons.RATED_YEARS)
+    if "tbw" in sheet:
+        return float(sheet["tbw"] / (DAYS * reasons.RATED_YEARS * sheet["capacity"]))
+    return None
 
 
 def _watts(trial: Trial, rated: Rated | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ssdlab import catalogue
+from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.device import arithmetic
 from ssdlab.device.given import Given
@@ -36,7 +36,7 @@ def link_rate(name: str) -> float:
     >>> link_rate("pcie4-x4")
     7876900000.0
     """
-    return BANDWIDTH.parse(name, catalogue.list("links")[name].split(" (")[0])
+    return BANDWIDTH.parse(name, dict(_core.list("links") or [])[name].split(" (")[0])
 
 
 def _raw(given: Given) -> Found:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import toml
+from ssdlab import _core, toml
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, time_text
 
@@ -81,9 +81,7 @@ def link_of(said: str) -> tuple[str | None, bool]:
 
 
 def _link(where: str, value: Any) -> str:
-    from ssdlab import catalogue
-
-    links = catalogue.list("links")
+    links = dict(_core.list("links") or [])
     if isinstance(value, str):
         if value in links:
             return value

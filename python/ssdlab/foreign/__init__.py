@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import layers
-from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
 #: Mark of a line on a parameter that was not carried over, or differently.
@@ -56,11 +55,10 @@ def _simplessd(path: Path) -> list[Layer]:
     return [Layer(os.fspath(path), simplessd.converted(path))]
 
 
-def _header(path: Path) -> list[Layer]:
-    raise InputError(
-        f"{path}: a header of NVMeVirt is not read: its numbers are keys of a TOML file, such as "
-        "NAND_CHANNELS device.channels; `ssdlab list devices` has drives that it emulates"
-    )
+def _nvmevirt(path: Path) -> list[Layer]:
+    from ssdlab.foreign import nvmevirt
+
+    return [Layer(os.fspath(path), nvmevirt.converted(path))]
 
 
 def _disksim(path: Path, part: str = "all") -> list[Layer]:
@@ -99,7 +97,7 @@ READERS: dict[str, Callable[[Path], list[Layer]]] = {
     ".cmd": _diskspd,
     ".diskspd": _diskspd,
     ".fio": _fio,
-    ".h": _header,
+    ".h": _nvmevirt,
     ".ini": _fio,
     ".job": _fio,
     ".json": _results,

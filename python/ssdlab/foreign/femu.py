@@ -14,8 +14,10 @@ from ssdlab.foreign.parameters import Given, toml
 
 #: A script is smaller.
 LARGEST_BYTES = 1 << 18
-_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?(\d+)\b", re.M)
-_OPTION = re.compile(r"\b([a-z_]+)=[\"']?(?:(\d+)|\$\{?(\w+)\}?)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([^\s\"';]+)", re.M)
+#: A value ends where the next option begins; one that the shell computes, at its parenthesis.
+_OPTION = re.compile(r"\b([a-z_]+)=[\"']?(\$\([^)]*\)|[^\s,\"';]*)")
 #: Options by the key that each becomes.
 WHOLE = {
     "nchs": "channels", "luns_per_ch": "packages_per_channel", "pls_per_lun": "planes_per_die",
@@ -48,12 +50,15 @@ def converted(path: Path) -> str:
             text = file.read(LARGEST_BYTES)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    text = _COMMENT.sub("", text)
     variables = dict(_ASSIGNED.findall(text))
     known = {*WHOLE, *TIMES, *OTHERS}
-    options: dict[str, str] = {}
-    for name, number, variable in _OPTION.findall(text):
-        if name in known and (value := number or variables.get(variable, "")):
-            options[name] = value
+    # Words are kept as they stand, so that the message about them shows them.
+    options = {
+        name: variables.get(value.strip("${}"), value) if value.startswith("$") else value
+        for name, value in _OPTION.findall(text)
+        if name in known and value
+    }
     if "femu" not in text or "devsz_mb" not in options:
         raise InputError(
             f"{path}: a shell script that names no drive of FEMU (-device femu,devsz_mb=...); "

@@ -26,8 +26,8 @@ MOST = 4096
 
 #: Message about a file that another one names, in place of its words.
 HIDDEN = (
-    "this is not what a parameter file of DiskSim has there; what it is is not shown, because "
-    "another file names this one"
+    "this line is not as in a parameter file of DiskSim; look at it there, for words of a file are "
+    "not shown where {by} names it"
 )
 
 _TOKEN = re.compile(
@@ -94,6 +94,7 @@ class _Reader:
 
     def __init__(self, path: Path, into: Parameters, deep: int, left: list[int]) -> None:
         self.path, self.into, self.deep, self.left = path, into, deep, left
+        self.by = into.path.name if deep == 1 else "another file"
         try:
             with reading.opened(path) as file:
                 content = file.read(left[0] + 1)
@@ -125,7 +126,7 @@ class _Reader:
 
     def wrong(self, problem: str, line: int | None = None) -> InputError:
         """An error about a line, by default the present one."""
-        said = HIDDEN if self.deep else problem
+        said = HIDDEN.format(by=self.by) if self.deep else problem
         return InputError(f"{self.path}:{line or self.now.line}: {said}")
 
     def take(self, wanted: str = "") -> _Token:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,7 @@ def addresses(results: Results) -> Text | None:
     if how is None:
         over = max(span, whole) / results.capacity_bytes
         how = f"divided by {over:.4g} in chunks of {decimal_size(found['chunk_bytes'])}"
+        how += f", up to {math.ceil(over)} of which share a place"
         if span > whole:
             drive = f"{drive}, which is smaller"
     return Text("Addresses: ", style="bold").append(f"{how}, on {drive}; {spans}", style="default")

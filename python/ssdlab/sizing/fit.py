@@ -206,7 +206,8 @@ def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
         how = f"scaled in chunks to drives of {size(room)}, which are smaller; a full volume of "
         how += f"that span takes --capacity or more drives; {spans}"
     elif scale > 1:
-        how = f"scaled in chunks to 1/{scale} of each block, which is simulated; {spans}"
+        how = f"scaled in chunks to 1/{scale} of each block, which is simulated, so that up to "
+        how += f"{scale} chunks share a place; {spans}"
     else:
         how = f"as recorded; {spans}"
     return f"Addresses: {how}."

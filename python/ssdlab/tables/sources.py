@@ -1,8 +1,9 @@
-"""Files and objects as batches of Arrow: Parquet, Arrow IPC, data frames."""
+"""Files and objects as batches of Arrow: Parquet, Arrow IPC, lines of JSON, data frames."""
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,8 @@ from ssdlab.optional import required
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
+#: A line of JSON is shorter, and a request has as many values: time, operation, offset and size.
+JSON_BYTES, JSON_VALUES = 1 << 14, 4
 #: Rows of a batch: memory is bounded by some of them.
 BATCH_ROWS = 1 << 17
 #: Columns in the footer of a Parquet file that the engine reads by itself.
@@ -47,7 +50,7 @@ def matches(path: str) -> list[Path] | None:
 
 
 def is_table(path: Path) -> bool:
-    """True if a file is a table of Parquet or Arrow that the engine does not read by itself."""
+    """True if a file is a table that the engine does not read by itself."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
@@ -55,7 +58,19 @@ def is_table(path: Path) -> bool:
                 return not _is_own(file)
     except OSError:
         return False  # the engine says what is wrong with it
-    return start.startswith((ARROW, ARROW_STREAM))
+    return start.startswith((ARROW, ARROW_STREAM)) or is_json_lines(path)
+
+
+def is_json_lines(path: Path) -> bool:
+    """True if the first line of a file is an object with the values of a request."""
+    with path.open("rb") as file:
+        line = file.readline(JSON_BYTES) if file.peek(1)[:1] == b"{" else b""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return False
+    flat = isinstance(found, dict) and not any(isinstance(it, dict | list) for it in found.values())
+    return flat and len(found) >= JSON_VALUES
 
 
 def is_parquet(path: Path) -> bool:
@@ -81,6 +96,11 @@ def of_file(path: Path) -> Batches:
     try:
         if start.startswith(PARQUET):
             return _of_parquet(path)
+        if start.startswith(b"{"):
+            lines = required("pyarrow.json", f"trace {path}: a table").read_json(path)
+            parts = lines.to_batches(BATCH_ROWS)
+            reader = _selecting(path, parts)
+            return Batches(f"trace {path}", lines.column_names, reader, _line_of)
         if not start.startswith(ARROW):
             stream = pa.ipc.open_stream(pa.memory_map(str(path)))
             return Batches(f"trace {path}", stream.schema.names, _selecting(path, _sound(stream)))
@@ -89,6 +109,10 @@ def of_file(path: Path) -> Batches:
         return Batches(f"trace {path}", source.schema.names, _selecting(path, parts))
     except broken() as error:
         unreadable(path, error)
+
+
+def _line_of(row: int) -> str:
+    return f"line {row + 1:,}"
 
 
 def broken() -> tuple[type[Exception], ...]:
