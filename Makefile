@@ -149,6 +149,11 @@ docs: dist/.stamp-tested ## build the docs as a site into site/
 pictures: dist/.stamp-tested ## draw the pictures of the docs that come from the simulator alone
 	$(BIN)/python packaging/pictures.py
 
+WORDS ?=
+.PHONY: figures
+figures: dist/.stamp-tested ## run the commands behind the figures of the docs, and write those that changed (WORDS=cliff)
+	$(BIN)/python python/tests/support/figures.py --record $(WORDS)
+
 .PHONY: docs-versions
 docs-versions: docs ## put the site of this version beside those in dist/docs/
 	$(BIN)/python packaging/versions.py

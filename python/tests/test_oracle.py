@@ -78,6 +78,10 @@ def test_synthetic(name):
     }
     results = ssdlab.run(device="disksim-ssd", workload=workload, seed=42)
     compare(name, results, mean_ms, cleaned)
+    if name == "rw5m":
+        host = results.host.all
+        assert results.flash.pages_moved == 1_929_239
+        assert (round(host.std_us, 3), round(host.max_us, 2)) == (970.446, 6518.65)
 
 
 @pytest.mark.parametrize("name", for_the_night(TRACED, "iozone"))
