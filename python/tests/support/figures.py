@@ -35,7 +35,7 @@ TABLE = Path(__file__).resolve().parents[1] / "figures.tsv"
 BESIDE = ROOT.parent / "shared"
 HEAD = "page\tfigures\torigin\texpressions\trecorded\tcpu"
 #: Seconds of a row that a commit runs.
-SHORT = 1.8
+SHORT = 1.5
 
 UNIT = (
     r"%|°C|[unpm]s|s|h|min|(?:second|minute|hour|day|week|month|year)s?|[kKMGTP]i?B(?:/s)?|B|bytes"
@@ -239,9 +239,15 @@ def not_in_file(row):
 
 
 def record(table, words):
-    """The table and the pages, with the values of today."""
+    """The table and the pages, with the values of today; without settings that are gone."""
+    missing = set(gone(table))
     for row in table:
-        if not row.commands or words not in row.origin:
+        if not row.commands:
+            figures = tuple(it for it in row.figures if (row.page, it) not in missing)
+            if figures:
+                yield row._replace(figures=figures)
+            continue
+        if words not in row.origin:
             yield row
             continue
         recorded, took = values(row)
