@@ -2,7 +2,8 @@
 
 A row of `figures.tsv` has figures of a page as they stand there, and their origin:
 
-    given      a setting, a limit of a format, or arithmetic that the sentence shows
+    given      a setting, a limit of a format, or arithmetic that the sentence shows; not needed
+               for powers of two in KiB and the like
     cited      published elsewhere; the page names the source
     measured   by a clock, or with other programs, so that two machines differ
     in FILE    the file of a test has the figure, and the test fails when it changes
@@ -49,6 +50,8 @@ WRITTEN_BY_BENCHES = "speed.md"
 #: Between numbers of a range or a list, whose unit stands behind the last.
 JOINED = re.compile(r",? (?:to|and|or|by|of) |, |/| / ")
 YEAR = re.compile(r"(19|20)\d\d")
+#: A power of two in binary units is a setting.
+SETTING = re.compile(r"(1|2|4|8|16|32|64|128|256|512|1024) [KMGTP]iB")
 
 
 class Row(NamedTuple):
@@ -110,8 +113,9 @@ def figures_in(text):
                 between = f" {part} "[it.end() : after.start()] if after else ""
                 joined = joined and bool(JOINED.fullmatch(between))
                 is_figure = bool(unit) or bool(re.search(r"[.,e]", number)) or alone or joined
-                if is_figure and not (YEAR.fullmatch(number) and not unit):
-                    told.append(f"{number} {unit}" if unit else number)
+                figure = f"{number} {unit}" if unit else number
+                if is_figure and not YEAR.fullmatch(figure) and not SETTING.fullmatch(figure):
+                    told.append(figure)
                 joined = bool(unit) or joined
             yield from reversed(told)
 
