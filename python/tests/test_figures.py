@@ -72,7 +72,7 @@ def test_pages_have_the_figures_that_long_commands_give(rows):
 
 
 def test_figures_are_found_and_the_rest_is_not():
-    text = "From 7 to 15 % it takes 1,024 of 12 ms, in 2008, two of 3 by 4 KiB: 4.5.\n\n| 8 | 3 x |"
+    text = "7 to 15 % and 1,024 of 12 ms, in 2008, two of 3 drives: 4 KiB, 4.5.\n\n| 8 | 3 x |"
     assert list(figures.figures_in(text)) == ["7", "15 %", "1,024", "12 ms", "4.5", "8"]
 
 
