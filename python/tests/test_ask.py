@@ -212,7 +212,7 @@ def test_a_data_sheet_is_a_drive_with_its_rating_and_a_price(rating, rated, here
     (here / "sheet.toml").write_text(SHEET + rating)
     device = package.Experiment(device="sheet.toml", workload="random-read").to_dict()["device"]
     assert (device["kind"], device["host_link"]["bandwidth"]) == ("ssd", "6.9GB/s")
-    terms = choosing.terms_of(5, {"sheet.toml": 140}, None, ["sheet.toml"])
+    terms = choosing.terms_of(5, {"sheet.toml": 140}, None, ["sheet.toml"], {})
     found = terms.dwpd("sheet.toml")
     assert found == (None if rated is None else pytest.approx(rated))
     assert terms.price("sheet.toml") == (140, False)
