@@ -149,7 +149,7 @@ def _iso(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _known_unit(number: Any, column: Column, refuse: Refuse) -> Column:
-    """The column with its unit: given, from its name, or that of an epoch time."""
+    """The column with its unit: given, from its name, or of an epoch time."""
     if column.unit or not len(number):
         return column
     pa, pc = _compute()
