@@ -31,7 +31,8 @@ def serves(words):
     """Whether a command serves until it is stopped."""
     if words[:1] == ["view"]:
         return "--record" not in words
-    return words[:1] == ["serve"] and words[1:2] != ["ctl"] and not {"--run", "--help"} & {*words}
+    ends = words[1:2] in (["ctl"], ["overhead"]) or {"--run", "--help"} & {*words}
+    return words[:1] == ["serve"] and not ends
 
 
 def reached(words, said):
