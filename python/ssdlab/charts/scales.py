@@ -61,7 +61,7 @@ def upright(axis: Axis, values: list[float]) -> list[float]:
     top = max(values, default=1.0)
     if axis.log:
         lowest = min((value for value in values if value > 0), default=top or 1.0)
-        return powers(lowest, top or 1.0)
+        return _ends(lowest, top or 1.0)
     minimum = min(values, default=0.0)
     low = min(0.0, minimum) if axis.zero else minimum
     low, high = (low if axis.low is None else axis.low, top if axis.high is None else axis.high)
@@ -108,6 +108,21 @@ def round_powers(low: float, high: float) -> list[float]:
     too_few = sum(low <= mark <= high for mark in tens) < 3
     marks = [ten * by for ten in tens for by in ((1, 2, 5) if too_few else (1,))]
     return [mark for mark in marks if low <= mark <= high]
+
+
+def _ends(low: float, high: float) -> list[float]:
+    """The marks of a logarithmic axis from `low` or below to `high` or above.
+
+    >>> _ends(62.6, 441), _ends(3, 20_000)
+    ([50.0, 100.0, 200.0, 500.0], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
+    """
+    tens = powers(low, high)
+    if len(tens) > 3:
+        return tens
+    marks = [ten * by for ten in tens for by in (1, 2, 5)]
+    first = max(n for n, mark in enumerate(marks) if mark <= low * (1 + 1e-9))
+    last = min(n for n, mark in enumerate(marks) if mark >= high * (1 - 1e-9))
+    return marks[first : max(last, first + 1) + 1]
 
 
 def powers(low: float, high: float) -> list[float]:

@@ -251,7 +251,7 @@ _LANES = """
 @media (max-width: 640px) { .marks span:nth-child(even) { font-size: 0 } }
 .zoom { margin: 0 .3rem 0 0 } .zoom + label { margin-right: 1rem; font-size: 13px;
   color: var(--dim) }
-@media (max-width: 640px) { .lanes { grid-template-columns: fit-content(5rem) minmax(0, 1fr) } }
+@media (max-width: 640px) { .lanes { grid-template-columns: fit-content(6.6rem) minmax(0, 1fr) } }
 """ + "".join(
     f".zoom{zoom}:checked ~ .lanes .sheet {{ width: {zoom}00% }} "
     f".zoom{zoom}:checked ~ .lanes .m{zoom} {{ display: block }}\n"

@@ -29,7 +29,7 @@ def page(it: Results) -> str:
     changed = parts.changed_keys(it)
     changed = changed if len(changed) <= parts.MAX_CHANGED else {}
     sections = [
-        Section("latency", _latency_heading(it), _latency(named), "Latency CDF."),
+        Section("latency", _latency_heading(it), _latency(named), _latency_about(it)),
         _where(it),
         _over_time(named),
         Section(
@@ -145,6 +145,11 @@ def _endurance(life: lifetime.Lifetime) -> KeyFigure:
         )
     day = f"{readable.grouped(life.drive_writes_per_day)} DWPD, {life.service_years:g} years"
     return KeyFigure("Endurance", readable.traffic(life.host_bytes), day)
+
+
+def _latency_about(it: Results) -> str:
+    """What the curves are, and those that a sentence replaces."""
+    return " ".join(["Latency CDF.", *(f"{text}." for text in figures.flat(it).values())])
 
 
 def _latency_heading(it: Results) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -28,6 +29,8 @@ MAX_UNITS = 64
 FEW_UNITS = 4
 #: Maximum number of differing keys listed; for more, the file is clearer.
 MAX_CHANGED = 24
+#: A size that is no round number of binary units.
+_LONG_SIZE = re.compile(r"(\d{7,})KiB")
 #: Erasures of a block, in the mean: of fewer it is not said whether wear is even.
 FEWEST_ERASES = 2
 #: Rows of the table of latencies.
@@ -266,8 +269,15 @@ def every_key(name: str, it: Results) -> str:
 
 
 def setting(value: Any) -> str:
-    """The value of a key."""
-    return readable.ABSENT if value is None else str(value)
+    """The value of a key: a large size as on a label.
+
+    >>> setting("781250000KiB"), setting("937692504KiB"), setting("512KiB"), setting(None)
+    ('800GB', '960.2GB', '512KiB', '\u2013')
+    """
+    if value is None:
+        return readable.ABSENT
+    size = _LONG_SIZE.fullmatch(str(value))
+    return f"{int(size[1]) * 1024 / 1e9:.4g}GB" if size else str(value)
 
 
 def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:

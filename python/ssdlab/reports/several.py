@@ -16,6 +16,8 @@ from ssdlab.running.facts import Facts
 from ssdlab.running.verdict import verdict
 from ssdlab.settings import settings
 
+#: Keys that change nothing in a run but what it records.
+RECORDING = ("run.timeline",)
 #: Keys by which a run is named.
 MAX_NAMED = 2
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -136,13 +138,13 @@ def _settings(named: figures.Named) -> str:
 
 
 def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
-    """Keys that differ between the experiments, with their values; not the seed alone."""
+    """Keys that differ between the experiments, with their values; not what is recorded."""
     every = [settings(it.experiment.to_dict()) for it in results]
     keys = dict.fromkeys(key for found in every for key in found)
     return {
         key: [found.get(key) for found in every]
         for key in keys
-        if len({str(found.get(key)) for found in every}) > 1
+        if key not in RECORDING and len({str(found.get(key)) for found in every}) > 1
     }
 
 
@@ -161,7 +163,7 @@ def names(results: Sequence[Results]) -> list[str]:
         letter = LETTERS[n] if n < len(LETTERS) else str(n)
         titles = {other.experiment.title for other in results}
         stated = [
-            f"{short_key(key)}={values[n]}"
+            f"{short_key(key)}={parts.setting(values[n])}"
             for key, values in changed.items()
             if values[n] is not None
         ]

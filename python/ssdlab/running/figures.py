@@ -26,6 +26,10 @@ BIN_START = 8 / 9
 FEWEST_SLOWER = 10
 #: Minimum number of requests for percentiles.
 FEWEST_REQUESTS = 20
+#: A curve whose latencies are within this ratio is flat.
+FLAT = 1.25
+#: Empty part of the plot, as a ratio of latencies, for which a flat curve is left out.
+MAX_GAP = 3.0
 #: Up to this number of operations in a figure, each is labelled.
 MAX_TOLD = 2_000
 #: Colours of flash operations; other operations have the colour of a busy unit.
@@ -75,9 +79,10 @@ def of_classes(named: Named) -> list[tuple[str, str, Kind | Record]]:
 def latency(named: Named) -> Figure:
     """Latency by percentile: of each kind of request, or of all requests of several results."""
     if len(named) == 1:
-        visible = [(kind, kind, host) for kind, host in kinds(named[0][1])]
+        told = flat(named[0][1])
+        visible = [(kind, kind, host) for kind, host in kinds(named[0][1]) if kind not in told]
         # A line per kind; that of all requests lies between them.
-        visible = visible[:-1] if len(visible) > 1 else visible
+        visible = visible[:-1] if len(visible) + len(told) > 1 else visible
     else:
         runs = [(name, run_role(n), it) for n, (name, it) in enumerate(named)]
         visible = [(name, role, kinds(it)[-1][1]) for name, role, it in runs if kinds(it)]
@@ -97,6 +102,22 @@ def latency(named: Named) -> Figure:
         Axis("latency", log=10, unit="us"),
         [*curves, *levels] if curves else [],
     )
+
+
+def flat(it: Results) -> dict[str, str]:
+    """Kinds of requests whose curve is a flat line far below the others, and what it would show.
+
+    It would take a large part of the plot: a sentence replaces it.
+    """
+    found = [(kind, host) for kind, host in kinds(it) if kind != "all" and host.requests]
+    found = [(kind, host) for kind, host in found if host.min_us > 0]
+    flat_ones = [(kind, host) for kind, host in found if host.max_us < FLAT * host.min_us]
+    lowest = min((host.min_us for kind, host in found if (kind, host) not in flat_ones), default=0)
+    return {
+        kind: f"{kind}: {readable.time(host.min_us)} to {readable.time(host.max_us)}, not drawn"
+        for kind, host in flat_ones
+        if MAX_GAP * host.max_us < lowest
+    }
 
 
 def _cleaned(it: Results) -> float | None:

@@ -59,8 +59,9 @@ def axis(rows: Rows, name: str) -> Axis:
     """The axis of a column: logarithmic where the values spread."""
     numbers = [row[name] for row in rows if isinstance(row.get(name), int | float)]
     wide = bool(numbers) and min(numbers) > 0 and max(numbers) > WIDE_SPREAD * min(numbers)
-    unit = unit_of(name)
-    return Axis(short(name), log=10 if wide else 0, zero=False, unit=unit)
+    # Values that are equal to within noise shall look so.
+    equal = bool(numbers) and readable.same(min(numbers), max(numbers))
+    return Axis(short(name), log=10 if wide else 0, zero=equal, unit=unit_of(name))
 
 
 def trade_off(
