@@ -235,7 +235,7 @@ def _of_catalogue(design: Design) -> str:
     row = market.of_title(design.title)
     if row is None or row.price is None or any(it in design.prices.given() for it in DEVICE):
         return ""
-    return f"; --device-dollars {row.price:g} is that of the catalogue, {row.said}"
+    return f"; --device-dollars {row.price:g} is the catalogue's price, {row.said}"
 
 
 def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: float) -> float:

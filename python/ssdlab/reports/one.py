@@ -148,7 +148,7 @@ def _endurance(life: lifetime.Lifetime) -> KeyFigure:
 
 
 def _latency_about(it: Results) -> str:
-    """What the curves are, and those that a sentence replaces."""
+    """The kind of curve, and the kinds of request that a sentence replaces."""
     return " ".join(["Latency CDF.", *(f"{text}." for text in figures.flat(it).values())])
 
 

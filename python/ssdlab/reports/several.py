@@ -138,7 +138,7 @@ def _settings(named: figures.Named) -> str:
 
 
 def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
-    """Keys that differ between the experiments, with their values; not what is recorded."""
+    """Keys that differ between the experiments, with their values; without `RECORDING`."""
     every = [settings(it.experiment.to_dict()) for it in results]
     keys = dict.fromkeys(key for found in every for key in found)
     return {
