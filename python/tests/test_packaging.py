@@ -90,6 +90,15 @@ def test_every_crate_has_the_version_and_licence_of_the_package():
     assert found == {(_core.version, PROJECT["license"])}
 
 
+def test_every_crate_that_is_a_library_can_be_packaged(tmp_path):
+    words = ["cargo", "package", "--workspace", "--exclude=bindings", "--exclude=capi"]
+    words += ["--no-verify", "--allow-dirty", "--offline", f"--target-dir={tmp_path}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+    made = {it.name for it in (tmp_path / "package").glob("*.crate")}
+    assert {f"{name}-{_core.version}.crate" for name in ("engine", "ssd", "devices", "lab")} <= made
+
+
 def test_the_page_on_installing_is_of_this_version_and_names_every_extra():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert set(re.findall(r"ssdlab-(\d+\.\d+\.\d+)-", page)) == {_core.version}
