@@ -74,6 +74,6 @@ int main(int count, char **words)
         if (parts_ns[part] > 0 && ssdlab_name(SSDLAB_PARTS, part, name, sizeof name) == SSDLAB_OK)
             printf("  %-14s %6.2f us\n", name, parts_ns[part] / 1e3 / answered);
     }
-    ssdlab_close(drive);
+    ssdlab_close(&drive);
     return 0;
 }

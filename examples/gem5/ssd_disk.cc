@@ -25,7 +25,7 @@ SsdDisk::~SsdDisk()
 {
     if (event.scheduled())
         deschedule(event);
-    ssdlab_close(drive);
+    ssdlab_close(&drive);
 }
 
 void
@@ -41,7 +41,7 @@ SsdDisk::open(const std::string &saved)
     for (const std::string &word : words)
         pointers.push_back(word.c_str());
     char message[512];
-    ssdlab_close(drive);
+    ssdlab_close(&drive);
     int32_t outcome =
         ssdlab_open(device.c_str(), pointers.data(), pointers.size(), &drive, message, sizeof(message));
     fatal_if(outcome != SSDLAB_OK, "%s: %s", name(), message);
@@ -115,8 +115,19 @@ SsdDisk::step()
         done(answer);
     }
     wake();
-    if (drainState() == DrainState::Draining && !event.scheduled())
+    if (drainState() == DrainState::Draining && rests())
         signalDrainDone();
+}
+
+/* A drive that has done everything is shut down, so that its write buffer is empty. */
+bool
+SsdDisk::rests()
+{
+    if (!event.scheduled()) {
+        check(ssdlab_shut_down(drive));
+        wake();
+    }
+    return !event.scheduled();
 }
 
 /* The next step comes when something happens in the drive. */
@@ -136,7 +147,7 @@ SsdDisk::wake()
 DrainState
 SsdDisk::drain()
 {
-    return event.scheduled() ? DrainState::Draining : DrainState::Drained;
+    return rests() ? DrainState::Drained : DrainState::Draining;
 }
 
 void

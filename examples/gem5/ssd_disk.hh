@@ -61,6 +61,7 @@ class SsdDisk : public DiskImage
     uint64_t nowNs() const;
     void step();
     void wake();
+    bool rests();
     void check(int32_t outcome) const;
 };
 

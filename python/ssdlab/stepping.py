@@ -28,8 +28,7 @@ class Drive:
     - `device`, `seed`, `set`, `allow_code`, `threads`: as for `ssdlab.run`;
     - `prepared`: the state before the first request: "steady" (random writes until write
       amplification has settled), "sequential", "random:N" (N overwrites of the drive), or the path
-      of a drive that `save` or `run.save_drive` has written;
-    - `history`: keep all requests, 40 bytes each, so that `clone` works at any time.
+      of a drive that `save` or `run.save_drive` has written.
 
     The drive begins at time 0. Steps of any length give the answers of `ssdlab.run` with the same
     requests, bit for bit.
@@ -55,12 +54,11 @@ class Drive:
         set: Mapping[str, Any] | None = None,
         allow_code: bool = False,
         threads: int | str = 1,
-        history: bool = False,
     ) -> None:
         stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
         if prepared is not None:
             stack += layers.from_assignments(_preparation(prepared))
-        self._drive = _core.DriveHandle(stack, thread_count(threads), history)
+        self._drive = _core.DriveHandle(stack, thread_count(threads))
 
     @property
     def capacity_bytes(self) -> int:
@@ -229,21 +227,29 @@ class Drive:
         """The `Results` so far, like those of a run; their experiment has no workload."""
         return Results.from_json(self._drive.report())
 
+    def shut_down(self) -> None:
+        """The write buffer is written to the flash, as when a host shuts a drive down.
+
+        The drive has events until it rests, and takes requests as before. Raises `InputError` while
+        requests are not answered.
+        """
+        self._drive.shut_down()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drive to the file `path` atomically.
 
         Any drive of these options begins with it (`prepared=path`, `run.load_drive`). An SLC cache
-        is folded. Raises `InputError` while the drive is at work, its write buffer holds pages, or
-        it has no state, and `OSError` for an error of the system.
+        is folded. Raises `InputError` while the drive is at work, its write buffer holds pages
+        (see `shut_down`), a block is half cleaned, or it has no state, and `OSError` for an error
+        of the system.
         """
         self._drive.save(os.fspath(path))
 
     def clone(self) -> Drive:
-        """Another drive in the state of this one and at the same time, which continues by itself.
+        """Another drive that does what this one will do, whatever it is doing, with its report.
 
-        With `history` it is made anew and asked again, whatever the drive is doing, and has the
-        same report. Without, the drive must be one that `save` accepts, and the report begins now.
-        Raises `InputError` as `save` does, and for a drive with a cleaning policy of your own.
+        From now on each continues by itself. Raises `InputError` for a drive with a cleaning policy
+        of your own, and where there is no memory for another.
         """
         other = Drive.__new__(Drive)
         other._drive = self._drive.clone()

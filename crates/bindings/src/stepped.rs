@@ -74,9 +74,12 @@ impl DriveHandle {
     }
 
     fn step(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<Completion>> {
-        self.work(py, |drive, tick| match to_ns {
-            Some(to) => drive.advance(to, tick).map(<[_]>::to_vec),
-            None => drive.answer_all(tick).map(<[_]>::to_vec),
+        self.work(py, |drive, tick| {
+            match to_ns {
+                Some(to) => drive.advance(to, tick).map(|_| ())?,
+                None => drive.answer_all(tick).map(|_| ())?,
+            }
+            Ok(drive.take_answers())
         })
     }
 }
@@ -85,7 +88,7 @@ impl DriveHandle {
 impl DriveHandle {
     /// Prepares the device of the experiment made of `layers`.
     #[new]
-    fn new(py: Python<'_>, layers: Vec<PyLayer>, threads: u32, history: bool) -> PyResult<Self> {
+    fn new(py: Python<'_>, layers: Vec<PyLayer>, threads: u32) -> PyResult<Self> {
         let mut raised = None;
         let made = detached(py, || {
             let experiment = experiment(layers).map_err(RunError::Input)?;
@@ -103,10 +106,7 @@ impl DriveHandle {
                 }
             })
         })?;
-        let mut drive = made.map_err(|error| raised.unwrap_or_else(|| plain_error(error)))?;
-        if history {
-            drive.keep_history().map_err(step_error)?;
-        }
+        let drive = made.map_err(|error| raised.unwrap_or_else(|| plain_error(error)))?;
         Ok(DriveHandle::of(drive))
     }
 
@@ -228,10 +228,15 @@ impl DriveHandle {
         self.work(py, move |drive, tick| drive.save(&path, tick))
     }
 
+    /// Its write buffer is to be written to the flash.
+    fn shut_down(&self) -> PyResult<()> {
+        self.drive()?.shut_down().map_err(step_error)
+    }
+
     /// A clone of the drive at rest.
     #[pyo3(name = "clone")]
     fn cloned(&self, py: Python<'_>) -> PyResult<DriveHandle> {
-        self.work(py, |drive, tick| drive.try_clone(tick)).map(DriveHandle::of)
+        self.work(py, |drive, _| drive.try_clone()).map(DriveHandle::of)
     }
 }
 

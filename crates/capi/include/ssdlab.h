@@ -23,11 +23,11 @@ extern "C" {
 #define SSDLAB_TIME 2      /* a time lies in the past, or after 500 years */
 #define SSDLAB_RANGE 3     /* no multiple of 512 bytes, or beyond the end */
 #define SSDLAB_OPERATION 4 /* the drive does not know the operation */
-#define SSDLAB_AT_WORK 5   /* only a drive at rest can be saved or cloned */
+#define SSDLAB_AT_WORK 5   /* only a drive at rest can be saved */
 #define SSDLAB_STATELESS 6 /* this device has no state to save or clone */
 #define SSDLAB_SYSTEM 7    /* no memory, or a file cannot be written */
 #define SSDLAB_INTERNAL 8  /* the library has failed: close the drive */
-#define SSDLAB_ARGUMENT 9  /* a pointer is null, or a text is not UTF-8 */
+#define SSDLAB_ARGUMENT 9  /* a pointer is null, as after ssdlab_close, or a text is not UTF-8 */
 
 /* Operations. Those from SSDLAB_APPEND on are of drives with zones. */
 #define SSDLAB_READ 0
@@ -76,13 +76,13 @@ const char *ssdlab_version(void);
 
 /* Builds and prepares a drive. `device` is a preset ("samsung-pm9a3") or the path of an experiment in TOML; null is
  * the default device. Each of the `count` settings is "KEY=VALUE", such as "run.precondition=steady",
- * "run.load_drive='it.drive'" or "device.channels=4"; of a key the last counts. `*out` is the drive, or null after a mistake; then `message`
- * has its message, cut to `room` bytes with the zero. It may be null. */
+ * "run.load_drive='it.drive'" or "device.channels=4"; of a key the last counts. `*out` is the drive, or null after a
+ * mistake; then `message` has its message, cut to `room` bytes with the zero. It may be null. */
 int32_t ssdlab_open(const char *device, const char *const *settings, size_t count, ssdlab_drive **out,
                     char *message, size_t room);
 
-/* Ends a drive; null does nothing. */
-void ssdlab_close(ssdlab_drive *drive);
+/* Ends a drive and sets `*drive` to null, which every other function refuses; null does nothing. */
+void ssdlab_close(ssdlab_drive **drive);
 
 /* The message of the last mistake, until the next. */
 const char *ssdlab_message(const ssdlab_drive *drive);
@@ -106,10 +106,15 @@ int32_t ssdlab_advance(ssdlab_drive *drive, uint64_t to_ns, const ssdlab_answer 
 /* The results so far, as JSON in the schema of `ssdlab run`, until the next report; null after a mistake. */
 const char *ssdlab_report(ssdlab_drive *drive);
 
-/* Writes the drive to a file, whole or not at all, for "run.load_drive='PATH'". */
+/* The host shuts the drive down, which has answered everything: what its write buffer holds is written to the flash.
+ * The drive has events until it rests, and takes requests as before. */
+int32_t ssdlab_shut_down(ssdlab_drive *drive);
+
+/* Writes the drive to a file, whole or not at all, for "run.load_drive='PATH'". It must rest: be shut down, and
+ * without a next event. */
 int32_t ssdlab_save(ssdlab_drive *drive, const char *path);
 
-/* Another drive in the state of this one and at the same time, whose report begins now. */
+/* Another drive that does what this one will do, whatever it is doing, with its report. */
 int32_t ssdlab_clone(ssdlab_drive *drive, ssdlab_drive **out);
 
 /* The name of number `number` of a table, such as "read" or "host_queue"; a mistake if there is none or no room. */

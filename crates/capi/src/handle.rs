@@ -25,7 +25,7 @@ pub enum CCode {
     Range = 3,
     /// The drive does not know the operation.
     Operation = 4,
-    /// Only a drive at rest can be saved or cloned.
+    /// Only a drive at rest can be saved, and only one that has answered all be shut down.
     AtWork = 5,
     /// The device has no state to save or clone.
     Stateless = 6,
@@ -260,9 +260,14 @@ impl CDrive {
         self.work(|drive| drive.save(Path::new(path), &mut further))
     }
 
+    /// Its write buffer is to be written to the flash.
+    pub fn shut_down(&mut self) -> Result<(), CCode> {
+        self.work(SteppedDrive::shut_down)
+    }
+
     /// A clone of the drive.
     pub fn cloned(&mut self) -> Result<CDrive, CCode> {
-        let drive = self.work(|drive| drive.try_clone(&mut further))?;
+        let drive = self.work(|drive| drive.try_clone())?;
         Ok(CDrive { drive: Some(drive), ..CDrive::default() })
     }
 }

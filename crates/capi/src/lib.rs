@@ -87,15 +87,18 @@ pub unsafe extern "C" fn ssdlab_open(
     code as i32
 }
 
-/// Ends a drive.
+/// Ends a drive, whose pointer is null then: no call finds a drive that is closed.
 ///
 /// # Safety
-/// It is null or a drive that was opened or cloned and is not closed, which is not used again.
+/// It is null, or the place of a pointer that is null or an open drive, of which there is no copy.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ssdlab_close(drive: *mut CDrive) {
-    if !drive.is_null() {
+pub unsafe extern "C" fn ssdlab_close(drive: *mut *mut CDrive) {
+    // SAFETY: the caller promises a place, or null.
+    let Some(place) = (unsafe { drive.as_mut() }) else { return };
+    let closed = std::mem::replace(place, std::ptr::null_mut());
+    if !closed.is_null() {
         // SAFETY: it was made by `Box::into_raw`, and the caller gives it up.
-        let handle = unsafe { Box::from_raw(drive) };
+        let handle = unsafe { Box::from_raw(closed) };
         let _ = guarded(|| {
             drop(handle);
             Ok(())
@@ -110,7 +113,9 @@ pub unsafe extern "C" fn ssdlab_close(drive: *mut CDrive) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_message(drive: *const CDrive) -> *const c_char {
     // SAFETY: the caller promises an open drive.
-    unsafe { drive.as_ref() }.map_or(c"no drive".as_ptr(), |handle| handle.message().as_ptr())
+    let handle = unsafe { drive.as_ref() };
+    let none = c"no drive: the pointer is null, as after ssdlab_close";
+    handle.map_or(none.as_ptr(), |handle| handle.message().as_ptr())
 }
 
 /// The bytes that the drive offers; 0 of none.
@@ -203,6 +208,17 @@ pub unsafe extern "C" fn ssdlab_report(drive: *mut CDrive) -> *const c_char {
     // SAFETY: the caller promises an open drive.
     let handle = unsafe { drive.as_mut() };
     handle.and_then(|it| it.report().ok()).map_or(null(), |report| report.as_ptr())
+}
+
+/// The write buffer of the drive is to be written to the flash.
+///
+/// # Safety
+/// It is null or an open drive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_shut_down(drive: *mut CDrive) -> i32 {
+    // SAFETY: the caller promises an open drive.
+    let handle = unsafe { drive.as_mut() };
+    handle.map_or(CCode::Argument as i32, |handle| number(handle.shut_down()))
 }
 
 /// Writes the drive to a file.

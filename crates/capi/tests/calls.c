@@ -105,13 +105,22 @@ static void mistakes(void)
     CHECK(ssdlab_next_event_ns(NULL) == SSDLAB_NEVER && ssdlab_next_event_ns(drive) == SSDLAB_NEVER);
     ssdlab_close(NULL);
     CHECK(ask(drive, 1000, of(SSDLAB_WRITE, 0, 4096)) == SSDLAB_OK);
-    ssdlab_drive *clone;
-    says(drive, ssdlab_clone(drive, &clone), SSDLAB_AT_WORK, "at work");
-    CHECK(clone == NULL);
-    ssdlab_close(drive);
+    says(drive, ssdlab_save(drive, "it.drive"), SSDLAB_AT_WORK, "at work");
+    says(drive, ssdlab_shut_down(drive), SSDLAB_AT_WORK, "at work");
+    ssdlab_close(&drive);
+    /* A drive that is closed is none. */
+    CHECK(drive == NULL && strstr(ssdlab_message(drive), "no drive"));
+    CHECK(ask(drive, 1000, of(SSDLAB_READ, 0, 4096)) == SSDLAB_ARGUMENT);
+    CHECK(ssdlab_advance(drive, 1000, &answers, &count) == SSDLAB_ARGUMENT);
+    CHECK(ssdlab_save(drive, "it.drive") == SSDLAB_ARGUMENT && ssdlab_shut_down(drive) == SSDLAB_ARGUMENT);
+    ssdlab_drive *clone = NULL;
+    CHECK(ssdlab_clone(drive, &clone) == SSDLAB_ARGUMENT);
+    ssdlab_close(&drive);
     CHECK(ssdlab_open("barracuda", NULL, 0, &drive, NULL, 0) == SSDLAB_OK);
-    says(drive, ssdlab_clone(drive, &clone), SSDLAB_STATELESS, "no state");
-    ssdlab_close(drive);
+    says(drive, ssdlab_save(drive, "it.drive"), SSDLAB_STATELESS, "no state");
+    CHECK(ssdlab_clone(drive, &clone) == SSDLAB_OK);
+    ssdlab_close(&drive);
+    ssdlab_close(&clone);
 }
 
 static void names(void)
@@ -168,7 +177,7 @@ static void going_on(const char *folder)
             latency[which] = latency[which] * 31 + answers[i].latency_ns;
         }
         CHECK(strstr(ssdlab_report(it), "\"host\""));
-        ssdlab_close(it);
+        ssdlab_close(&it);
     }
     CHECK(latency[0] == latency[1] && latency[0] == latency[2]);
 }
@@ -234,7 +243,7 @@ static void random_calls(uint64_t calls)
     answered += advance(drive, SSDLAB_NEVER, &answers);
     printf("%" PRIu64 " calls: %" PRIu64 " requests answered, %" PRIu64 " refused\n", calls, answered, refused);
     CHECK(accepted == answered && accepted > 0 && refused > 0);
-    ssdlab_close(drive);
+    ssdlab_close(&drive);
 }
 
 int main(int count, char **words)

@@ -11,7 +11,7 @@ use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time}
 use options::Invalid;
 use ssd::device::energy::EnergyReport;
 use ssd::device::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
-use ssd::device::{Cleans, Examine, Persist, Prepare, Report};
+use ssd::device::{Cleans, Examine, Model, Persist, Prepare, Report};
 
 /// The request that is served.
 #[derive(Debug, Clone, Copy)]
@@ -282,7 +282,11 @@ impl Device for Disk {
 
 impl Cleans for Disk {}
 impl Prepare for Disk {}
-impl Persist for Disk {}
+impl Persist for Disk {
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+}
 
 impl Examine for Disk {
     fn reset_counts(&mut self) {

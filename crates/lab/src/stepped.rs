@@ -10,6 +10,7 @@ use crate::commands;
 use crate::config::{Experiment, RunConfig};
 use crate::error::{RunError, reason};
 use crate::figures::Figures;
+use crate::fits;
 use crate::preparation::PhaseTick;
 use crate::results::{Collected, Ran};
 use crate::session::{Session, check_place, results_of, write_state};
@@ -70,7 +71,7 @@ pub enum StepError {
     Beyond(u64, u64, u64),
     /// The drive does not know the operation: its name, and the known ones.
     Unknown(String, String),
-    /// The drive is at work, and only one at rest can be saved or cloned.
+    /// The drive is at work, and only one at rest can be saved.
     AtWork,
     /// The device has no state to save or clone, with the reason.
     Stateless(&'static str),
@@ -101,8 +102,8 @@ impl fmt::Display for StepError {
             ),
             StepError::Unknown(op, known) => write!(f, "op \"{op}\": expected one of {known}"),
             StepError::AtWork => f.write_str(
-                "the drive is at work, or its write buffer holds pages: send a flush and let time pass until it has no \
-                 next event; with a history a drive is cloned at any time",
+                "the drive is at work, its write buffer holds pages, or a block is half cleaned: let it answer all, shut it \
+                 down, and let time pass until it has no next event; it can be cloned at any time",
             ),
             StepError::Stateless(why) => f.write_str(why),
             StepError::Interrupted => f.write_str("interrupted"),
@@ -148,8 +149,6 @@ pub struct SteppedDrive {
     coming: VecDeque<Arrival>,
     /// The present: all before it has happened.
     now: Time,
-    /// Start of the device's clock on the caller's clock.
-    began: Time,
     next_tag: u64,
     /// Requests submitted to the device, and the outstanding ones.
     asked: u64,
@@ -157,10 +156,6 @@ pub struct SteppedDrive {
     first: Option<Time>,
     sample_at: Time,
     collected: Collected,
-    /// All submitted requests, if recorded.
-    history: Option<Vec<Arrival>>,
-    /// Cache of prepared states.
-    cache: Option<CacheSettings>,
     answers: Vec<Completion>,
     /// The answers are of a step that was ended, and its caller has not seen them.
     are_unseen: bool,
@@ -188,41 +183,26 @@ impl SteppedDrive {
         session.is_served();
         session.prepare(tick)?;
         let (device, prepared, threads) = session.into_parts();
-        let made = (prepared, threads);
-        let drive = SteppedDrive::of(Arc::new(experiment), supplied, device, made, 0);
-        Ok(SteppedDrive { cache: cache.cloned(), ..drive })
-    }
-
-    fn of(
-        experiment: Arc<Experiment>,
-        supplied: Supplied,
-        device: Box<dyn Model>,
-        (prepared, threads): (Option<Prepared>, Threads),
-        now: Time,
-    ) -> SteppedDrive {
         #[expect(clippy::disallowed_methods, reason = "reports the speed; no result depends on it")]
         let started = Instant::now();
-        SteppedDrive {
+        Ok(SteppedDrive {
             collected: Collected::of(Vec::new(), 0, device.capacity_sectors()),
-            experiment,
+            experiment: Arc::new(experiment),
             supplied,
             device,
             prepared,
             threads,
             coming: VecDeque::new(),
-            now,
-            began: now,
+            now: 0,
             next_tag: 0,
             asked: 0,
             outstanding: 0,
             first: None,
             sample_at: 0,
-            history: None,
-            cache: None,
             answers: Vec::new(),
             are_unseen: false,
             started,
-        }
+        })
     }
 
     /// Capacity in bytes.
@@ -342,9 +322,8 @@ impl SteppedDrive {
     /// Time of the next event, ns: a request comes, or the drive has an event of its own, which
     /// need not be an answer. `None` while it waits for requests only.
     pub fn next_event(&self) -> Option<Time> {
-        let own = self.device.next_event().map(|at| at + self.began);
         let coming = self.coming.front().map(|arrival| arrival.at);
-        own.into_iter().chain(coming).min()
+        self.device.next_event().into_iter().chain(coming).min()
     }
 
     /// Advances to an instant, ns, and returns the completions in order. `tick` is called at
@@ -381,6 +360,11 @@ impl SteppedDrive {
         Ok(&self.answers)
     }
 
+    /// Takes the answers of the last step, which are then the caller's.
+    pub fn take_answers(&mut self) -> Vec<Completion> {
+        mem::take(&mut self.answers)
+    }
+
     /// Lets happen all up to `to`, or until everything is answered: the loop of a run whose answers change no request.
     fn step(
         &mut self,
@@ -391,10 +375,9 @@ impl SteppedDrive {
         if !mem::take(&mut self.are_unseen) {
             self.answers.clear();
         }
-        let began = self.began;
         let mut left = TICK;
         loop {
-            let event = self.device.next_event().map_or(Time::MAX, |at| at + began);
+            let event = self.device.next_event().unwrap_or(Time::MAX);
             let arrival = self.coming.front().map_or(Time::MAX, |next| next.at);
             if arrival < event {
                 if arrival > to {
@@ -402,13 +385,10 @@ impl SteppedDrive {
                 }
                 let Some(Arrival { at, request }) = self.coming.pop_front() else { break };
                 self.sample(at);
-                if let Some(history) = &mut self.history {
-                    history.push(Arrival { at, request });
-                }
                 self.now = at;
                 self.asked += 1;
                 self.outstanding += 1;
-                self.device.submit(at - began, request);
+                self.device.submit(at, request);
                 continue;
             }
             let is_over = until_answered && self.outstanding == 0 && arrival == Time::MAX;
@@ -420,13 +400,11 @@ impl SteppedDrive {
             // the step.
             let limit = arrival.min(self.sample_at.saturating_sub(1)).min(to).max(event);
             let known = self.answers.len();
-            let Some(at) = self.device.advance_to_answer(limit - began, &mut self.answers) else {
+            let Some(at) = self.device.advance_to_answer(limit, &mut self.answers) else {
                 break;
             };
-            self.now = at + began;
-            for answer in &mut self.answers[known..] {
-                answer.submitted += began;
-                answer.at += began;
+            self.now = at;
+            for answer in &self.answers[known..] {
                 let first = self.first.get_or_insert(answer.submitted);
                 *first = (*first).min(answer.submitted);
                 self.outstanding -= 1;
@@ -465,8 +443,7 @@ impl SteppedDrive {
 
     /// The results up to the present, as JSON in the schema of a run: its experiment has no workload.
     pub fn report(&self) -> Value {
-        let end = self.now - self.began;
-        let figures = Figures::of(&*self.device, end, true);
+        let figures = Figures::of(&*self.device, self.now, true);
         let ran = Ran {
             collected: self.collected.clone(),
             first: self.first,
@@ -524,81 +501,55 @@ impl SteppedDrive {
         Err(StepError::Run(RunError::System(problem)))
     }
 
-    /// Keeps all requests from now on, so that the drive can be [cloned](Self::try_clone) whatever it is doing, with its
-    /// report and whatever its kind; 40 bytes a request.
+    /// The host shuts the drive down: what its write buffer holds is written to the flash, in time. The drive has events
+    /// until it rests, and takes requests as before. Another drive begins with an empty buffer too, so the buffer must
+    /// be empty where a drive is [saved](Self::save); a volatile one is emptied by a flush as well.
     ///
     /// # Errors
-    /// When requests came before.
-    pub fn keep_history(&mut self) -> Result<(), StepError> {
-        if self.asked > 0 || self.began > 0 {
-            return Err(StepError::Stateless(
-                "the history of a drive begins before its first request",
-            ));
+    /// When requests are not answered.
+    pub fn shut_down(&mut self) -> Result<(), StepError> {
+        if self.outstanding() > 0 {
+            return Err(StepError::AtWork);
         }
-        self.history.get_or_insert_default();
+        self.device.shut_down(self.now);
         Ok(())
     }
 
-    /// An independent clone of the drive, at the same time.
-    ///
-    /// With a [history](Self::keep_history) it is made anew, and asked again what this one was asked. Else it has the
-    /// state that is [saved](Self::save), without what a saved drive loses, and its report begins now.
+    /// An independent clone of the drive at any time, with its report.
     ///
     /// # Errors
-    /// When a drive without a history is at work or has no state, or the machine has no memory for another.
-    pub fn try_clone(
-        &self,
-        tick: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<SteppedDrive, StepError> {
+    /// When it has a cleaning policy from outside, or there is no memory for another.
+    pub fn try_clone(&self) -> Result<SteppedDrive, StepError> {
         if self.supplied.policy.is_some() {
             return Err(StepError::Stateless(
                 "a drive with a cleaning policy of your own has one owner: save it, and begin another with the file",
             ));
         }
-        let mut clone = match &self.history {
-            Some(history) => self.again(history, tick)?,
-            None => self.at_rest(tick)?,
-        };
-        clone.coming.clone_from(&self.coming);
-        clone.next_tag = self.next_tag;
-        Ok(clone)
-    }
-
-    fn again(
-        &self,
-        history: &[Arrival],
-        tick: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<SteppedDrive, StepError> {
-        let (experiment, supplied) = (Experiment::clone(&self.experiment), self.supplied.clone());
-        let cache = self.cache.as_ref();
-        let mut clone =
-            SteppedDrive::new(experiment, supplied, self.threads.asked, cache, &mut |_, _, _| {
-                tick()
-            })?;
-        clone.history = Some(Vec::with_capacity(history.len()));
-        clone.coming = history.iter().copied().collect();
-        clone.step(self.now, false, tick)?;
-        clone.now = self.now;
-        Ok(clone)
-    }
-
-    fn at_rest(
-        &self,
-        tick: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<SteppedDrive, StepError> {
-        self.check_rest()?;
-        let state = self.device.save().ok_or(STATELESS)?;
-        let mut device = self.experiment.build_unfilled(&self.supplied, tick)?;
-        device.take_up(state).map_err(|problem| StepError::Run(RunError::Check(problem)))?;
-        device.reset_counts();
-        device.begin_load();
-        let (experiment, supplied) = (Arc::clone(&self.experiment), self.supplied.clone());
-        let made = (self.prepared.clone(), self.threads);
-        Ok(SteppedDrive::of(experiment, supplied, device, made, self.now))
+        let (experiment, config) = (&self.experiment, &self.experiment.device);
+        let copied = fits::built(config.kind(), config.first_memory(), || self.device.copied());
+        let copied = copied.map_err(|invalid| StepError::Run(experiment.blame(&invalid).into()))?;
+        Ok(SteppedDrive {
+            device: copied.ok_or(STATELESS)?,
+            experiment: Arc::clone(experiment),
+            supplied: self.supplied.clone(),
+            prepared: self.prepared.clone(),
+            threads: self.threads,
+            coming: self.coming.clone(),
+            now: self.now,
+            next_tag: self.next_tag,
+            asked: self.asked,
+            outstanding: self.outstanding,
+            first: self.first,
+            sample_at: self.sample_at,
+            collected: self.collected.clone(),
+            answers: self.answers.clone(),
+            are_unseen: self.are_unseen,
+            started: self.started,
+        })
     }
 
     fn check_rest(&self) -> Result<(), StepError> {
-        let has_begun = self.asked > 0 || self.now > self.began;
+        let has_begun = self.asked > 0 || self.now > 0;
         let is_idle = self.coming.is_empty() && self.outstanding == 0;
         if !is_idle || has_begun && !self.device.rests() {
             return Err(StepError::AtWork);

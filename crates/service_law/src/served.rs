@@ -9,7 +9,7 @@ use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES,
 use options::{Invalid, Power, options};
 use ssd::device::energy::{self, EnergyReport};
 use ssd::device::latency::{BUS, CELL, UNIT_WAIT};
-use ssd::device::{Cleans, Examine, Persist, Prepare};
+use ssd::device::{Cleans, Examine, Model, Persist, Prepare};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -224,7 +224,11 @@ impl Device for Served {
 }
 
 impl Prepare for Served {}
-impl Persist for Served {}
+impl Persist for Served {
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+}
 
 impl Examine for Served {
     fn reset_counts(&mut self) {

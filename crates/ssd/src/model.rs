@@ -8,7 +8,7 @@ use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{PageTable, Room, Snapshot, Ssd, front};
 use crate::device::energy::EnergyReport;
-use crate::device::{Cleans, Examine, Looks, Persist, Prepare, Report, Run, Writes};
+use crate::device::{Cleans, Examine, Looks, Model, Persist, Prepare, Report, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -143,6 +143,19 @@ impl Prepare for Ssd {
 impl Persist for Ssd {
     fn rests(&self) -> bool {
         self.is_at_rest()
+    }
+
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn shut_down(&mut self, now: Time) {
+        self.clock.pass(now.max(self.clock.now));
+        if self.is_buffered {
+            self.cache.write_out(&mut self.ftl, &mut self.clock);
+            self.give_jobs();
+            self.ask_machines();
+        }
     }
 
     fn saves_all(&self) -> bool {

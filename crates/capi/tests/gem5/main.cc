@@ -109,13 +109,16 @@ main(int, char **words)
     SsdDiskParams params;
     params.name = "system.disk";
     params.child = &image;
-    params.device = "agrawal2008";
-    params.settings = "device.blocks_per_plane=64;run.precondition=random:1";
+    /* Its write buffer is protected: only a shutdown empties it. */
+    params.device = "tlc-enterprise";
+    params.settings = "device.channels=1;device.dies_per_package=1;device.blocks_per_plane=32;device.capacity=2GB;"
+                      "device.scale=1;run.precondition=random:0.5";
     SsdDisk disk(params);
 
     ssdlab_drive *drive;
-    const char *settings[] = {"device.blocks_per_plane=64", "run.precondition=random:1"};
-    CHECK(ssdlab_open("agrawal2008", settings, 2, &drive, nullptr, 0) == SSDLAB_OK);
+    const char *settings[] = {"device.channels=1",         "device.dies_per_package=1", "device.blocks_per_plane=32",
+                              "device.capacity=2GB",       "device.scale=1",            "run.precondition=random:0.5"};
+    CHECK(ssdlab_open("tlc-enterprise", settings, 6, &drive, nullptr, 0) == SSDLAB_OK);
     CHECK(disk.capacityBytes() == ssdlab_capacity_bytes(drive));
     CHECK(through_gem5(disk, 500) == directly(drive, 500));
 
@@ -142,7 +145,10 @@ main(int, char **words)
     CHECK(ssdlab_submit(drive, ssdlab_now_ns(drive), &last, nullptr) == SSDLAB_OK);
     while (ssdlab_next_event_ns(drive) != SSDLAB_NEVER)
         CHECK(ssdlab_advance(drive, ssdlab_next_event_ns(drive), &answers, &many) == SSDLAB_OK);
+    CHECK(ssdlab_shut_down(drive) == SSDLAB_OK);
+    while (ssdlab_next_event_ns(drive) != SSDLAB_NEVER)
+        CHECK(ssdlab_advance(drive, ssdlab_next_event_ns(drive), &answers, &many) == SSDLAB_OK);
     CHECK(through_gem5(restored, 300) == directly(drive, 300));
-    ssdlab_close(drive);
+    ssdlab_close(&drive);
     return 0;
 }

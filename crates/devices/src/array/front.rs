@@ -28,6 +28,7 @@ struct Active {
 }
 
 /// The link, and the requests that have not been answered.
+#[derive(Clone)]
 pub struct Front {
     link: Link,
     active: Slots<Active>,

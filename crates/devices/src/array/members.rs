@@ -14,7 +14,7 @@ use ssd::device::kit::slots::{Slot, Slots};
 const ALL: u64 = u64::MAX;
 
 /// A member: the drive in its place, and its outstanding requests.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Member {
     drive: u32,
     has_failed: bool,
@@ -76,6 +76,7 @@ enum Ended {
 }
 
 /// The drives, their assignment to members, and their outstanding parts.
+#[derive(Clone)]
 pub struct Members {
     drives: Vec<Box<dyn Model>>,
     each: Vec<Member>,

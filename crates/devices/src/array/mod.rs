@@ -46,6 +46,7 @@ use ssd::device::kit::slots::Slot;
 use steering::Steering;
 
 /// Several devices behind one controller.
+#[derive(Clone)]
 pub struct Array {
     front: Front,
     members: Members,
@@ -67,6 +68,7 @@ pub struct Array {
 }
 
 /// Treatment of requests by redundancy.
+#[derive(Clone)]
 enum Body {
     /// No redundancy.
     Spread(Spread),

@@ -89,6 +89,14 @@ impl Persist for Array {
         self.next_event().is_none() && self.members.drives().iter().all(|drive| drive.rests())
     }
 
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn shut_down(&mut self, now: Time) {
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.shut_down(now)));
+    }
+
     fn saves_all(&self) -> bool {
         self.members.drives().iter().all(|drive| drive.saves_all())
     }

@@ -11,7 +11,7 @@ use engine::Time;
 use options::Invalid;
 
 /// Coordination of the members' cleaning.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Steering {
     rule: CleaningTogether,
     /// Cleaning units of each drive at the last look.

@@ -26,6 +26,7 @@ use ssd::device::latency::FAST;
 use std::ops::Range;
 
 /// A fast device in front of another: both devices, the state of lines, outstanding requests.
+#[derive(Clone)]
 pub struct Cache {
     pub shape: Shape,
     recovery: Recovery,

@@ -118,6 +118,14 @@ impl Persist for Cache {
         self.next_event().is_none() && self.pair.each().iter().all(|device| device.rests())
     }
 
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn shut_down(&mut self, now: Time) {
+        self.pair.shut_down(now);
+    }
+
     fn saves_all(&self) -> bool {
         self.pair.each().iter().all(|device| device.saves_all())
     }

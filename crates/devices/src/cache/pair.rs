@@ -64,6 +64,7 @@ pub fn hit_of(completion: &Completion) -> (u64, u16) {
 }
 
 /// The devices. Its fields are these, what they were asked, and what they may lose.
+#[derive(Clone)]
 pub struct Pair {
     shape: Shape,
     devices: [Box<dyn Model>; 2],
@@ -112,6 +113,14 @@ impl Pair {
     /// Both devices, mutable while idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
+    }
+
+    /// Write buffers within both are written out.
+    pub fn shut_down(&mut self, now: Time) {
+        for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
+            device.shut_down(now);
+            *next = device.next_event().unwrap_or(Time::MAX);
+        }
     }
 
     /// Updates the ledger, if there is one.

@@ -61,6 +61,7 @@ struct Swap {
 }
 
 /// Two tiers. It combines the devices, positions of extents, and outstanding requests.
+#[derive(Clone)]
 pub struct Tiers {
     extents: Extents,
     devices: [Box<dyn Model>; 2],
@@ -149,6 +150,14 @@ impl Tiers {
     /// The devices, mutable while idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
+    }
+
+    /// Write buffers within both are written out.
+    pub fn shut_both_down(&mut self, now: Time) {
+        for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
+            device.shut_down(now);
+            *next = device.next_event();
+        }
     }
 
     /// Counts from zero.

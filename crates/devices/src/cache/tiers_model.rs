@@ -56,6 +56,14 @@ impl Persist for Tiers {
         self.next_event().is_none() && self.each().iter().all(|device| device.rests())
     }
 
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn shut_down(&mut self, now: Time) {
+        self.shut_both_down(now);
+    }
+
     fn saves_all(&self) -> bool {
         self.each().iter().all(|device| device.saves_all())
     }

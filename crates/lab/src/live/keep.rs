@@ -121,11 +121,18 @@ impl Keeper {
     pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), String> {
         // Cleaning that never ends would be a mistake of ours.
         const MOST_EVENTS: u64 = 100_000_000;
-        let mut answers = Vec::new();
+        let (mut now, mut is_shut_down, mut answers) = (0, false, Vec::new());
         for _ in 0..MOST_EVENTS {
-            let Some(at) = device.next_event() else { break };
-            device.advance(at, &mut answers);
-            answers.clear();
+            if let Some(at) = device.next_event() {
+                device.advance(at, &mut answers);
+                answers.clear();
+                now = at;
+            } else if is_shut_down {
+                break;
+            } else {
+                device.shut_down(now);
+                is_shut_down = true;
+            }
         }
         let name = self.path.display().to_string();
         let system = |problem: String| format!("{name}: not saved: {problem}");

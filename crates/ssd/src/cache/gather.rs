@@ -47,6 +47,8 @@ pub(super) struct Group {
     before: u32,
     /// Remaining programming passes.
     pub(super) passes: u32,
+    /// The last pass has been asked for.
+    pub(super) ends: bool,
     /// Sequence number of its start.
     pub(super) number: u64,
     pub(super) pages: Vec<Programming>,
@@ -186,6 +188,7 @@ impl Gather {
                 stage: Stage::Filling,
                 before,
                 passes: 0,
+                ends: false,
                 number,
                 pages: memory::with_capacity(self.shape.units as usize),
             });
@@ -194,6 +197,7 @@ impl Gather {
         let kept = &mut self.groups[group as usize];
         (kept.block, kept.index, kept.die, kept.stream) = (block, index, die, stream);
         (kept.stage, kept.before, kept.number) = (Stage::Filling, before, number);
+        kept.ends = false;
         kept.of_class = [0; 2];
         kept.pages.clear();
         let slot = &mut self.open_of[block.at()];

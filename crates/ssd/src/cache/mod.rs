@@ -603,7 +603,7 @@ impl Cache {
         let passes = self.passes();
         let kept = self.gather.group_mut(group);
         kept.stage = Stage::Waiting;
-        kept.passes = passes;
+        (kept.passes, kept.ends) = (passes, !two_pass);
         let (block, index, die, cleans) = (kept.block, kept.index, kept.die, !kept.is_hosts());
         ftl.counters.groups += 1;
         let slc = kept.stream == self.slc_stream;
@@ -634,12 +634,30 @@ impl Cache {
         let Some(last) = last else { return };
         for index in first.unwrap_or(0)..=last {
             if let Some(group) = self.gather.of_block(block, index) {
-                let die = self.gather.group(group).die;
-                self.jobs.push(Asked {
-                    die,
-                    job: Job::Program { group, last: true, slc: false },
-                    cleans,
-                });
+                self.end(group, cleans);
+            }
+        }
+    }
+
+    /// Asks for the last pass of a group, once.
+    fn end(&mut self, group: u32, cleans: bool) {
+        let kept = self.gather.group_mut(group);
+        if !std::mem::replace(&mut kept.ends, true) {
+            let job = Job::Program { group, last: true, slc: false };
+            self.jobs.push(Asked { die: kept.die, job, cleans });
+        }
+    }
+
+    /// All that is in the buffer becomes jobs: groups that fill are padded, and fine passes wait for no others.
+    pub fn write_out(&mut self, ftl: &mut Ftl, clock: &mut Clock) {
+        self.pad_hosts(ftl, clock);
+        for domain in (0..self.domains()).map(Domain) {
+            self.pad_copies(ftl, domain, clock);
+        }
+        for group in self.gather.unfinished(u64::MAX).collect::<Vec<_>>() {
+            let kept = self.gather.group(group);
+            if kept.stage != Stage::Filling {
+                self.end(group, !kept.is_hosts());
             }
         }
     }

@@ -13,6 +13,13 @@ pub trait Model: Device + Prepare + Persist + Examine + Cleans + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Cleans + Send> Model for D {}
 
+/// Parts of a device are copied with it.
+impl Clone for Box<dyn Model> {
+    fn clone(&self) -> Self {
+        self.copied().expect("devices of the table can be copied")
+    }
+}
+
 /// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
     /// True if its cleaning can be coordinated from outside.
@@ -146,6 +153,15 @@ pub trait Persist {
     fn saves_all(&self) -> bool {
         true
     }
+
+    /// Another device that does what this one will do, whatever that is doing; none where it cannot be copied.
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        None
+    }
+
+    /// The host shuts the device down: its write buffer is written to the flash, in time, so that it
+    /// [rests](Persist::rests). It takes requests as before. Events before `now` have been processed.
+    fn shut_down(&mut self, _now: Time) {}
 
     /// State to save, if any.
     fn save(&self) -> Option<Snapshot> {

@@ -11,7 +11,7 @@ use crate::device::kit::slots::{Slot, Slots};
 use crate::device::latency::{
     BUFFER, BUS, CELL, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
 };
-use crate::device::{Cleans, Examine, Field, Persist, Prepare, Report};
+use crate::device::{Cleans, Examine, Field, Model, Persist, Prepare, Report};
 use crate::die::Sight;
 use engine::{
     Breakdown, Completion, Device, Distribution, Lba, Op, Request, SECTOR_BYTES, Status, Time,
@@ -641,7 +641,11 @@ impl Prepare for ZonedDrive {
     }
 }
 
-impl Persist for ZonedDrive {}
+impl Persist for ZonedDrive {
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+}
 
 impl Examine for ZonedDrive {
     fn reset_counts(&mut self) {

@@ -8,7 +8,7 @@ use super::config::LogOptions;
 use super::drive::ZonedDrive;
 use super::states::State;
 use crate::device::latency::UNIT_WAIT;
-use crate::device::{Cleans, Examine, Field, Persist, Prepare, Report};
+use crate::device::{Cleans, Examine, Field, Model, Persist, Prepare, Report};
 use engine::{Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -396,7 +396,11 @@ impl Device for HostLog {
 
 impl Cleans for HostLog {}
 impl Prepare for HostLog {}
-impl Persist for HostLog {}
+impl Persist for HostLog {
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+}
 
 impl Examine for HostLog {
     fn reset_counts(&mut self) {

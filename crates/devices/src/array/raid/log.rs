@@ -17,7 +17,7 @@ pub const HEADER: u64 = 4096 / SECTOR_BYTES;
 const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
 
 /// Room for entries. Of a journal all members have the same: an entry lies at the same place of each.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Log {
     first_sector: u64,
     /// Used blocks by log.

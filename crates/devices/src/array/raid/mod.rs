@@ -55,6 +55,7 @@ use stripes::Stripes;
 const COPY_STREAM: u64 = 13;
 
 /// State of a redundant array, besides its front and members.
+#[derive(Clone)]
 pub struct Raid {
     geometry: Geometry,
     /// The geometry in pages, for preparation.

@@ -10,7 +10,7 @@ use ssd::device::kit::slots::Slot;
 use std::ops::Range;
 
 /// Progress of the rebuild of a member.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Progress {
     /// The spare.
     drive: u32,
@@ -27,7 +27,7 @@ struct Progress {
 }
 
 /// A unit that is over.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// Operations whose stripes are unlocked.
     pub done: Vec<Slot>,
@@ -40,7 +40,7 @@ pub struct Unit {
 }
 
 /// The rebuilds of an array, by member.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Rebuilds {
     pace: Pace,
     members: Vec<Option<Progress>>,

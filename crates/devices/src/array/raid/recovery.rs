@@ -21,7 +21,7 @@ use std::ops::Range;
 const TEAR_STREAM: u64 = 14;
 
 /// State left by power cuts, and its recovery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Recovery {
     rule: HoleRule,
     random: Xoshiro256,
@@ -79,7 +79,7 @@ impl Pace {
 }
 
 /// Progress of the recovery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Progress {
     /// Rows already resynchronised, and the end of the current unit.
     rows: u64,

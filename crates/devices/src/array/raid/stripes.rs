@@ -45,7 +45,7 @@ struct Waiting {
 const LISTS: usize = 1024;
 
 /// The queues of the stripes in use.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Stripes {
     /// First claims, linked to the next ones of their stripes; and how many stripes these are.
     lists: Vec<Slot>,

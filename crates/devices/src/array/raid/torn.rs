@@ -3,7 +3,7 @@
 use super::message::{Place, Span, span};
 
 /// A write of a stripe that a cut ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Torn {
     /// First sector within the stripe's data.
     pub from: u64,
@@ -17,7 +17,7 @@ pub struct Torn {
 }
 
 /// Effect of a cut on an operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Cut {
     /// A stripe had been put right.
     Repaired(u64),
@@ -31,7 +31,7 @@ pub enum Cut {
 }
 
 /// Effects of cuts on a stripe.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Dirt {
     /// Each with the rows whose parity has been written anew since.
     torn: Vec<(Torn, Vec<Span>)>,

@@ -46,6 +46,7 @@ pub struct PlanCounts {
 }
 
 /// The operations under way.
+#[derive(Clone)]
 pub struct Plans {
     operations: Slots<Operation>,
     rules: Rules,
