@@ -178,7 +178,8 @@ macro_rules! devices {
 
             /// Builds the device with supplied objects.
             ///
-            /// # Errors For contradictory keys, or for objects that are not supplied; the error
+            /// # Errors
+            /// For contradictory keys, or for objects that are not supplied; the error
             /// names the keys.
             pub fn build_with(
                 &self,

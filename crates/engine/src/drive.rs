@@ -129,7 +129,8 @@ pub fn drive(
 
 /// [`drive`] with interruptions.
 ///
-/// # Errors The errors of [`drive`].
+/// # Errors
+/// The errors of [`drive`].
 pub fn drive_with(
     device: &mut dyn Device,
     workload: &mut dyn Workload,
@@ -295,7 +296,8 @@ impl Drive {
 
     /// Continues to the end, as [`drive_with`] does.
     ///
-    /// # Errors The errors of [`drive`].
+    /// # Errors
+    /// The errors of [`drive`].
     fn go_on<I: Interrupt>(
         mut self,
         device: &mut dyn Device,

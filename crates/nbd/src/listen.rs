@@ -219,7 +219,8 @@ impl ClientStream {
 
     /// Connects to an address.
     ///
-    /// # Errors Without a listener at the address.
+    /// # Errors
+    /// Without a listener at the address.
     pub fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
             Address::Unix(path) => ClientStream::Unix(UnixStream::connect(path)?),

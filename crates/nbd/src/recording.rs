@@ -108,7 +108,8 @@ impl<W: Write> Recording<W> {
 
     /// Ends the recording.
     ///
-    /// # Errors When data could not be written.
+    /// # Errors
+    /// When data could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         let events = self.events.load(Ordering::Acquire);
         self.event(&record(END, 0, 0, events, 0, 0, &[]), &[]);

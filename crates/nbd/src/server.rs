@@ -162,7 +162,8 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// Ends the recording of data, if any.
     ///
-    /// # Errors When data could not be written.
+    /// # Errors
+    /// When data could not be written.
     pub fn finish_recording(&mut self) -> io::Result<()> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
     }

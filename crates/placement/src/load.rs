@@ -106,7 +106,8 @@ pub struct Builder {
 impl Builder {
     /// A request touches pages, without writing any.
     ///
-    /// # Errors For addresses beyond the limit.
+    /// # Errors
+    /// For addresses beyond the limit.
     pub fn read(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(), LoadError> {
         let (first, pages) = self.pages(device, offset, bytes)?;
         self.touch(first, pages);
@@ -201,7 +202,8 @@ impl Builder {
 
     /// The load; addresses become places among the touched pages, in order of address.
     ///
-    /// # Errors For an empty load, or one beyond the limits.
+    /// # Errors
+    /// For an empty load, or one beyond the limits.
     pub fn finish(mut self) -> Result<Load, LoadError> {
         if self.written == 0 {
             return Err(LoadError::NoWrites);

@@ -27,7 +27,8 @@ pub struct Check {
 
 /// Runs every check on policies from outside the table, each run on a new one by `make`.
 ///
-/// # Errors Only those of `make`.
+/// # Errors
+/// Only those of `make`.
 pub fn conformance<E>(
     make: &mut dyn FnMut() -> Result<Box<dyn Cleaner>, E>,
 ) -> Result<Vec<Check>, E> {

@@ -63,7 +63,8 @@ impl Records {
     /// Starts to read the trace `name` of `inputs`, plain or compressed, in the format that is named;
     /// without one, its beginning decides.
     ///
-    /// # Errors When a declaration is invalid; when the input cannot be opened or read, is empty,
+    /// # Errors
+    /// When a declaration is invalid; when the input cannot be opened or read, is empty,
     /// is in no known format or in several, or when its format needs something stated that is not.
     pub fn open(
         inputs: &Inputs,

@@ -39,7 +39,8 @@ pub struct View {
 impl View {
     /// Begins to prepare the device; its first frame comes when that is done.
     ///
-    /// # Errors When the experiment has nothing to show, or no thread can be started.
+    /// # Errors
+    /// When the experiment has nothing to show, or no thread can be started.
     pub fn start(experiment: Experiment, supplied: Supplied) -> Result<View, RunError> {
         if !experiment.run.timed {
             let problem = "false is an untimed run, which cannot be viewed".to_owned();

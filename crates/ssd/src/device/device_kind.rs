@@ -111,7 +111,8 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
 
     /// Builds the device with supplied objects.
     ///
-    /// # Errors For contradictory keys, or for objects that are not supplied; the error names the
+    /// # Errors
+    /// For contradictory keys, or for objects that are not supplied; the error names the
     /// keys.
     fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)

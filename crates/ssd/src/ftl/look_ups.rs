@@ -15,7 +15,8 @@ impl Ftl {
 
     /// Checks the map cache, if any.
     ///
-    /// # Errors The inconsistency.
+    /// # Errors
+    /// The inconsistency.
     pub fn check_map_cache(&self) -> Result<(), String> {
         self.cached_map.as_ref().map_or(Ok(()), |cache| cache.check())
     }

@@ -62,7 +62,8 @@ pub(crate) fn no_column(names: &[String], wanted: &str) -> String {
 /// The columns of a table by role: given ones, the others by name. Where two could be meant,
 /// `is_it` says of a column whether its values are such.
 ///
-/// # Errors A message of three lines about a missing or ambiguous column.
+/// # Errors
+/// A message of three lines about a missing or ambiguous column.
 pub(crate) fn mapped(
     names: &[String],
     given: Option<&Columns>,

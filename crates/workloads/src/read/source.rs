@@ -41,7 +41,8 @@ pub(crate) const BATCH_RECORDS: usize = 4096;
 pub(crate) trait Source: Send {
     /// Adds the next records to the batch; `false` at the end.
     ///
-    /// # Errors As in [`Unreadable`], about the record after the added ones.
+    /// # Errors
+    /// As in [`Unreadable`], about the record after the added ones.
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable>;
 
     /// Number of records read, of any kind.
