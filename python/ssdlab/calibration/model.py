@@ -35,7 +35,7 @@ STEP = 0.03
 DESCENTS = 20
 #: The miss of a figure that a drive does not have.
 FAR_OFF = 1.0
-#: A change of all figures below this is none.
+#: Minimum change of a figure that counts.
 FAINT = 0.003
 #: Maximum ratio of a number to its initial value.
 FARTHEST = 16.0

@@ -1,4 +1,4 @@
-"""Sweeps: many experiments at once, on all cores or a cluster. `ssdlab.sweep` is the way in.
+"""Sweeps: many experiments at once, on all cores or a cluster. Call `ssdlab.sweep`.
 
 `space` parses the axes, `plan` builds the points, `backends` run them, `journal` stores their
 outcomes, `table` builds the rows, `search` chooses points from earlier outcomes.

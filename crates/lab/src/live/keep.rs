@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// So often the drive is saved while it is served, where it was used and rests.
+/// Interval between saves of a served drive that has changed and is idle.
 const EVERY: Duration = Duration::from_secs(30);
 /// Header of the state: what file it belongs to. The length of the header is part of it.
 const MAGIC: &[u8; 16] = b"ssdlab live 001\n";

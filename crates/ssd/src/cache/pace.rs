@@ -178,7 +178,7 @@ impl Pace {
         self.total += pages;
     }
 
-    /// A victim is chosen of which a share is valid.
+    /// Notes the share of valid pages of a chosen victim.
     pub fn note_victim(&mut self, valid: f64) {
         if self.valid == 0.0 {
             self.valid = valid;

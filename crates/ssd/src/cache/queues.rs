@@ -389,7 +389,7 @@ impl Queues {
         self.pages[id].enqueued
     }
 
-    /// A page has waited so long for an operation to stop that cleaning may have been.
+    /// Adds the time for which a page waited for an operation to stop, perhaps one of cleaning.
     pub fn waited_for_stop(&mut self, id: PageId, ns: Time) {
         let page = &mut self.pages[id];
         page.spent.wait_for_stop(ns);

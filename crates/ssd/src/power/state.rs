@@ -48,11 +48,11 @@ pub struct PowerReport {
     pub unacknowledged_lost: u64,
     /// Answered pages that were lost with a volatile write buffer: no flush had come.
     pub acknowledged_lost: u64,
-    /// Durable pages that were not there.
+    /// Durable pages without their data after the power cut.
     pub durable_lost: u64,
-    /// Trimmed pages that were there again.
+    /// Trimmed pages that had data again after the power cut.
     pub trims_undone: u64,
-    /// Erasures that no block header has.
+    /// Erasures that no block header records.
     pub erase_counts_lost: u64,
 }
 

@@ -206,7 +206,7 @@ pub struct SpareReport {
 }
 
 impl SpareReport {
-    /// The section `flash.spare`. Members of an array are alike, and not the same may be in effect.
+    /// The section `flash.spare`. Members of an array are alike, but their effective spares may differ.
     fn section(&self) -> Report {
         section! {
             "nominal": Field::same(self.nominal),
