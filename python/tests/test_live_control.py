@@ -325,4 +325,4 @@ def test_who_has_a_floor_is_answered_so_much_earlier(tmp_path):
         client.read(4096, 512)
         assert time.monotonic() - began > 0.09
     assert live.results.live.error.seen_by == "client"
-    assert live.results.live.floor_us.read.to_dict()["512"] == 3000
+    assert live.results.live.overhead_us.read.to_dict()["512"] == 3000

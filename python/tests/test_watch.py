@@ -123,7 +123,7 @@ def counts_of(seconds, requests, bins, host=0, programmed=0):
         "model": model,
         "measured": model,
         "flash": flash | {"blocks_erased": 0},
-        "timing": {"requests": requests, "late": 0, "verdict": "valid", "below_floor": 0},
+        "timing": {"requests": requests, "late": 0, "verdict": "valid", "below_overhead": 0},
         "in_force": [],
     }
 

@@ -47,8 +47,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         if let (Some(completion), true) = (&pending.completion, is_there) {
-            let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
-            let outside = floor.outside(pending.op, asked.length.into());
+            let overhead = self.locals.overhead(pending.connection).unwrap_or(&self.setup.overhead);
+            let outside = overhead.outside(pending.op, asked.length.into());
             let measured_ns = now - pending.received + outside;
             let answer = Delivered {
                 op: pending.op,
@@ -57,7 +57,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 model_ns: self.setup.scale.wall(completion.at - pending.submitted),
                 held_by_backing: pending.held_by_backing,
             };
-            self.punctuality.record(&answer, floor);
+            self.punctuality.record(&answer, overhead);
             self.witness.delivered(completion, self.setup.scale.model(measured_ns));
         }
         if let Some(wish) = &pending.sees

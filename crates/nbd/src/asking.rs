@@ -88,8 +88,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let (fua, handle) = (pending.asked.fua, pending.asked.handle);
         let request = Request { fua: fua && op == Op::Write, handle, ..request };
         (pending.submitted, pending.rest) = (at, end..range.end);
-        let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
-        let early = floor.outside(op, pending.asked.length.into());
+        let overhead = self.locals.overhead(pending.connection).unwrap_or(&self.setup.overhead);
+        let early = overhead.outside(op, pending.asked.length.into());
         self.device.submit(at, request, fua, (slot, early), self.witness);
     }
 

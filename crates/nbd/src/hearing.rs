@@ -2,10 +2,10 @@
 
 use crate::asking::From;
 use crate::attached::Background;
-use crate::floor::Floor;
 use crate::health::Health;
 use crate::local::{Errand, LocalClient, Waiting};
 use crate::nvme::{Namespace, QUEUES_IN_ALL};
+use crate::overhead::Overhead;
 use crate::placement::Placement;
 use crate::protocol::{Asked, Command, Refusal};
 use crate::server::Server;
@@ -20,10 +20,10 @@ const STRETCH: usize = 64;
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// A client without a socket, which exists as long as the server. It has a place like all others,
     /// and a transport latency of its own.
-    pub fn local(&mut self, floor: Floor) -> LocalClient {
+    pub fn local(&mut self, overhead: Overhead) -> LocalClient {
         let place = self.clients.reserve();
         let seen = (self.setup.export, self.clock);
-        self.locals.add(place, floor, self.control, seen)
+        self.locals.add(place, overhead, self.control, seen)
     }
 
     /// Placement handles of the device, if any.
@@ -46,11 +46,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     pub fn namespaces(
         &mut self,
         name: &str,
-        floor: &Floor,
+        overhead: &Overhead,
         wishes: &[NamespaceWish],
     ) -> Vec<Namespace> {
         let clients: Vec<LocalClient> =
-            (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
+            (0..QUEUES_IN_ALL).map(|_| self.local(overhead.clone())).collect();
         let handles = self.placement().map(|it| it.naming);
         let zones = self.zone_limits();
         let whole = [NamespaceWish::whole(self.setup.export.bytes)];

@@ -8,7 +8,7 @@ use crate::catalogue::Export;
 use crate::clock::WallClock;
 use crate::connection::{MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
-use crate::floor::Floor;
+use crate::overhead::Overhead;
 use crate::placement::Placement;
 use crate::protocol::{Asked, Command, Refusal};
 use crate::room::Load;
@@ -380,7 +380,7 @@ struct Local {
     queue: Arc<Queue>,
     /// Place among the clients, and the channel's cost.
     place: usize,
-    floor: Floor,
+    overhead: Overhead,
 }
 
 impl Locals {
@@ -388,12 +388,12 @@ impl Locals {
     pub(crate) fn add(
         &mut self,
         place: usize,
-        floor: Floor,
+        overhead: Overhead,
         control: &Control,
         (export, clock): (Export, WallClock),
     ) -> LocalClient {
         let queue = Arc::<Queue>::default();
-        self.0.push(Local { queue: Arc::clone(&queue), place, floor });
+        self.0.push(Local { queue: Arc::clone(&queue), place, overhead });
         LocalClient { queue, control: control.clone(), clock, export }
     }
 
@@ -402,8 +402,8 @@ impl Locals {
     }
 
     /// Transport latency of the client at a place, if it is one of these.
-    pub(crate) fn floor(&self, place: usize) -> Option<&Floor> {
-        self.0.iter().find(|local| local.place == place).map(|local| &local.floor)
+    pub(crate) fn overhead(&self, place: usize) -> Option<&Overhead> {
+        self.0.iter().find(|local| local.place == place).map(|local| &local.overhead)
     }
 
     /// Places of all clients.

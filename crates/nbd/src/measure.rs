@@ -1,4 +1,4 @@
-//! Measures the floor: the round trip to a client, with a device of known latency.
+//! Measures the overhead: the round trip to a client, with a device of known latency.
 //!
 //! This device takes as long as a flash read, because a client that waits that long sleeps and must be
 //! woken; with zero latency the round trip would seem 5 to 10 us shorter than it is.
@@ -7,10 +7,10 @@ use crate::catalogue::Export;
 use crate::clock::Scale;
 use crate::control::Control;
 use crate::error::{Error, reason};
-use crate::floor::Floor;
 use crate::listen::{Address, ClientStream};
 use crate::mount::Mount;
 use crate::nvme::{NvmeHost, NvmeTarget, NvmeTerms, SUBSYSTEM_NAME};
+use crate::overhead::Overhead;
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -34,7 +34,7 @@ const SERVICE_NS: Time = 200_000;
 /// Numbers the sockets of measurements.
 static MEASURED: AtomicU32 = AtomicU32::new(0);
 
-impl Floor {
+impl Overhead {
     /// Measures it, between this thread as the server and another as its client.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Floor {
         let client = start(|| ask(client))?;
         serving.run(None);
         drop(serving);
-        Ok(Floor::of(&finish(client)?, &inside))
+        Ok(Overhead::of(&finish(client)?, &inside))
     }
 
     /// Measures that to a file in a directory, which can be [mounted](Mount) on.
@@ -61,7 +61,7 @@ impl Floor {
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
-        let mount = Mount::unwatched(path, &serving.local(Floor::none()))?;
+        let mount = Mount::unwatched(path, &serving.local(Overhead::none()))?;
         let (file, its_control) = (mount.file(), control.clone());
         let client = start(move || {
             let outcome = ask_file(&file);
@@ -72,7 +72,7 @@ impl Floor {
         drop(serving);
         let rounds = finish(client);
         mount.end();
-        Ok(Floor::of(&rounds?, &inside))
+        Ok(Overhead::of(&rounds?, &inside))
     }
 
     /// Measures that to a host of NVMe/TCP, over TCP or a Unix socket.
@@ -86,14 +86,14 @@ impl Floor {
             Address::Tcp(host, _) => Address::Tcp(*host, 0),
             Address::Unix(_) => {
                 let count = MEASURED.fetch_add(1, Ordering::Relaxed);
-                let name = format!("ssdlab-floor-{}-{count}", std::process::id());
+                let name = format!("ssdlab-overhead-{}-{count}", std::process::id());
                 Address::Unix(std::env::temp_dir().join(name))
             }
         };
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
-        let namespaces = serving.namespaces("", &Floor::none(), &[]);
+        let namespaces = serving.namespaces("", &Overhead::none(), &[]);
         let target = NvmeTarget::new(&address, namespaces, None)?;
         let (place, its_control) = (target.address(), control.clone());
         let client = start(move || {
@@ -105,12 +105,12 @@ impl Floor {
         drop(serving);
         let rounds = finish(client);
         drop(target);
-        Ok(Floor::of(&rounds?, &inside))
+        Ok(Overhead::of(&rounds?, &inside))
     }
 
-    /// The floor from the round trips of a client and the time inside the server.
+    /// The overhead from the round trips of a client and the time inside the server.
     fn of(rounds: &Times, inside: &Inside) -> Self {
-        let mut floor = Floor::none();
+        let mut overhead = Overhead::none();
         for op in [Op::Read, Op::Write] {
             for (bytes, _) in POINTS {
                 let key = (op.name(), bytes);
@@ -122,10 +122,10 @@ impl Floor {
                 let pairs = rounds.iter().zip(inside);
                 let outside = typical(pairs.map(|(round, part)| round.saturating_sub(*part)));
                 let rounds = rounds.iter().map(|round| round.saturating_sub(SERVICE_NS));
-                floor.add(op, bytes, outside, typical(rounds));
+                overhead.add(op, bytes, outside, typical(rounds));
             }
         }
-        floor
+        overhead
     }
 }
 
@@ -135,7 +135,7 @@ fn setup() -> Result<Setup, Error> {
         store: Store::memory(),
         export: Export { bytes: POINTS[POINTS.len() - 1].0, read_only: false },
         scale: Scale::new(1.0)?,
-        floor: Floor::none(),
+        overhead: Overhead::none(),
         orders: None,
         recording: None,
     })
@@ -144,7 +144,7 @@ fn setup() -> Result<Setup, Error> {
 type Client = JoinHandle<io::Result<Times>>;
 
 fn start(client: impl FnOnce() -> io::Result<Times> + Send + 'static) -> Result<Client, Error> {
-    let thread = std::thread::Builder::new().name("floor".to_owned());
+    let thread = std::thread::Builder::new().name("overhead".to_owned());
     thread.spawn(client).map_err(|error| Error::System(reason(&error)))
 }
 
@@ -298,12 +298,15 @@ mod tests {
     #[test]
     fn the_transport_takes_longer_for_larger_requests() {
         for tcp in [false, true] {
-            let floor = Floor::measure(tcp).unwrap();
+            let overhead = Overhead::measure(tcp).unwrap();
             for op in [Op::Read, Op::Write] {
-                assert!(floor.outside(op, 4096) > 0);
-                assert!(floor.least(op, 4096) >= floor.outside(op, 4096));
+                assert!(overhead.outside(op, 4096) > 0);
+                assert!(overhead.least(op, 4096) >= overhead.outside(op, 4096));
             }
-            assert!(floor.least(Op::Read, 1 << 20) > floor.least(Op::Read, 512), "{floor:?}");
+            assert!(
+                overhead.least(Op::Read, 1 << 20) > overhead.least(Op::Read, 512),
+                "{overhead:?}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Accuracy of replies against the times of the model, and the verdict on the timing.
 
-use crate::floor::Floor;
+use crate::overhead::Overhead;
 use engine::Op;
 
 /// A request is late if it takes this share longer than in the model.
@@ -15,14 +15,14 @@ pub struct Punctuality {
     /// Requests answered.
     pub requests: u64,
     /// Requests whose model latency is below the round trip to the client.
-    pub below_floor: u64,
+    pub below_overhead: u64,
     /// The sum of the differences of these requests, ns.
-    pub floor_excess_ns: u64,
+    pub overhead_excess_ns: u64,
     /// Other requests more than 5 % later than in the model.
     pub late: u64,
     /// Late requests that waited for the backing file's sync.
     pub late_by_backing: u64,
-    /// Sum of measured latencies: time in the server plus the measured floor, ns.
+    /// Sum of measured latencies: time in the server plus the measured overhead, ns.
     pub measured_ns: u64,
     /// Sum of latencies of the model, ns.
     pub model_ns: u64,
@@ -55,16 +55,16 @@ pub(crate) struct Delivered {
 }
 
 impl Punctuality {
-    pub(crate) fn record(&mut self, answer: &Delivered, floor: &Floor) {
+    pub(crate) fn record(&mut self, answer: &Delivered, overhead: &Overhead) {
         let &Delivered { op, bytes, measured_ns, model_ns, held_by_backing } = answer;
         self.requests += 1;
         self.measured_ns += measured_ns;
         self.model_ns += model_ns;
         self.latest_ns = self.latest_ns.max(measured_ns.saturating_sub(model_ns));
-        let least = floor.least(op, bytes);
+        let least = overhead.least(op, bytes);
         if model_ns < least {
-            self.below_floor += 1;
-            self.floor_excess_ns += least - model_ns;
+            self.below_overhead += 1;
+            self.overhead_excess_ns += least - model_ns;
         } else if measured_ns as f64 > model_ns as f64 * (1.0 + LATE) {
             self.late += 1;
             self.late_by_backing += u64::from(held_by_backing);
@@ -73,7 +73,7 @@ impl Punctuality {
 
     /// Late share of requests that could be in time.
     pub fn late_share(&self) -> f64 {
-        self.late as f64 / (self.requests - self.below_floor).max(1) as f64
+        self.late as f64 / (self.requests - self.below_overhead).max(1) as f64
     }
 
     /// Verdict: the mean latency of clients is within 5 % of the model, or not.
@@ -84,11 +84,11 @@ impl Punctuality {
         let requests = self.requests as f64;
         let (measured, model) = (self.measured_ns as f64, self.model_ns as f64);
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        if self.floor_excess_ns as f64 > model * MOST_DIFFERENCE {
+        if self.overhead_excess_ns as f64 > model * MOST_DIFFERENCE {
             return Verdict::Invalid(format!(
                 "{} of the requests take less in the model than the round trip to the client; \
                  slow the model down by the time scale",
-                percent(self.below_floor as f64 / requests)
+                percent(self.below_overhead as f64 / requests)
             ));
         }
         if self.late_share() > MOST_LATE {
@@ -131,7 +131,7 @@ mod tests {
 
     /// A run of answers (model, measured) in us, over a transport that takes 20 us.
     fn punctuality(answers: &[(u64, u64)]) -> Punctuality {
-        let floor = Floor::constant(20_000);
+        let overhead = Overhead::constant(20_000);
         let mut punctuality = Punctuality::default();
         for (model, measured) in answers {
             let answer = Delivered {
@@ -141,7 +141,7 @@ mod tests {
                 model_ns: model * 1000,
                 held_by_backing: false,
             };
-            punctuality.record(&answer, &floor);
+            punctuality.record(&answer, &overhead);
         }
         punctuality
     }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn replies_due_sooner_than_the_transport_allows_are_counted_apart() {
         let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
-        assert_eq!((punctuality.below_floor, punctuality.late), (3, 0));
+        assert_eq!((punctuality.below_overhead, punctuality.late), (3, 0));
         assert!(reason(&punctuality).contains("75.0 % of the requests take less in the model"));
         // A few cheap requests, such as flushes, do no harm.
         let mut answers = vec![(1000, 1000); 90];

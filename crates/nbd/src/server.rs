@@ -2,7 +2,7 @@
 //!
 //! Each turn it advances the device, sends the replies that are due, and waits for the next event
 //! or message. A reply is sent earlier than the device completes by the overhead, so that the
-//! client receives it in time. The device is therefore advanced ahead of the clock by the floor; a
+//! client receives it in time. The device is therefore advanced ahead of the clock by the overhead; a
 //! request that arrives in between counts as submitted at the event.
 //!
 //! The server's work on requests is in `asking.rs` (of clients without a socket, also in `hearing.rs`),

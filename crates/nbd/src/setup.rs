@@ -2,9 +2,9 @@
 
 use crate::catalogue::Export;
 use crate::clock::Scale;
-use crate::floor::Floor;
 use crate::health::Health;
 use crate::orders::Orders;
+use crate::overhead::Overhead;
 use crate::placement::Placement;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -101,7 +101,7 @@ pub struct Setup {
     /// Ratio of wall time to model time.
     pub scale: Scale,
     /// Latency of the transport to the clients.
-    pub floor: Floor,
+    pub overhead: Overhead,
     /// Control socket, if any.
     pub orders: Option<Orders>,
     /// Recording of all changes by clients, with the data.

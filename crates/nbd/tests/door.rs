@@ -6,7 +6,7 @@ mod common;
 
 use common::{READ, Seen, WRITE, device, message};
 use nbd::{
-    Address, Control, Door, Export, Floor, Listener, Offer, Scale, Server, Setup, Store, passage,
+    Address, Control, Door, Export, Listener, Offer, Overhead, Scale, Server, Setup, Store, passage,
 };
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -49,10 +49,10 @@ fn each_client_goes_on_to_the_server_of_its_export() {
             .map(|((arrivals, export), control)| {
                 scope.spawn(move || {
                     let (mut device, mut seen) = (device(0), Seen::default());
-                    let (scale, floor) = (Scale::new(1.0).unwrap(), Floor::none());
+                    let (scale, overhead) = (Scale::new(1.0).unwrap(), Overhead::none());
                     let store = Store::memory();
                     let setup =
-                        Setup { store, export, scale, floor, orders: None, recording: None };
+                        Setup { store, export, scale, overhead, orders: None, recording: None };
                     let mut server = Server::new(&mut *device, &mut seen, setup, control).unwrap();
                     server.run(Some(&arrivals));
                     drop(server);

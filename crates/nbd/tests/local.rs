@@ -7,7 +7,7 @@ mod common;
 use common::{Seen, device};
 use engine::Op;
 use nbd::{
-    Command, Control, Export, Floor, LocalClient, Punctuality, Refusal, Scale, Server, Setup,
+    Command, Control, Export, LocalClient, Overhead, Punctuality, Refusal, Scale, Server, Setup,
     Store, Wanted,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,12 +29,12 @@ fn serve(
         store: Store::memory(),
         export: Export { bytes: BYTES, read_only },
         scale: Scale::new(1.0).unwrap(),
-        floor: Floor::none(),
+        overhead: Overhead::none(),
         orders: None,
         recording: None,
     };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).unwrap();
-    let local = server.local(Floor::none());
+    let local = server.local(Overhead::none());
     let punctuality = std::thread::scope(|scope| {
         let control = &control;
         let thread = scope.spawn(move || {

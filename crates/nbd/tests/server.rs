@@ -87,7 +87,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
     for (completion, measured) in seen.completed {
         assert!(measured.unwrap() >= completion.latency());
     }
-    assert_eq!((punctuality.requests, punctuality.below_floor), (3, 0));
+    assert_eq!((punctuality.requests, punctuality.below_overhead), (3, 0));
 }
 
 #[test]

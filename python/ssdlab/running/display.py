@@ -402,8 +402,8 @@ def _clock(results: Results) -> Part | None:
         ("mean latency, model", duration(live.model_mean_us, 4)),
         ("mean latency, measured", duration(live.measured_mean_us, 4)),
         ("error of mean and p99", _errors(live)),
-        ("late by over 5% (of requests above the transport floor)", f"{live.late_share:.2%}"),
-        ("below the transport floor", f"{live.below_floor / live.requests:.2%}"),
+        ("late by over 5% (of requests above the transport overhead)", f"{live.late_share:.2%}"),
+        ("below the transport overhead", f"{live.below_overhead / live.requests:.2%}"),
     ]
     if live.record and live.record.lost:
         lost = live.record.lost.to_dict()

@@ -6,7 +6,7 @@ use super::{parts, place};
 use crate::error::RunError;
 use engine::Device;
 use nbd::{
-    Address, Entrance, Export, Floor, Listener, Mount, NvmeTarget, Server, VhostUser, Witness,
+    Address, Entrance, Export, Listener, Mount, NvmeTarget, Overhead, Server, VhostUser, Witness,
 };
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -24,8 +24,8 @@ pub(super) struct Doors<'a> {
     target: Option<NvmeTarget>,
     among: Option<&'a Among>,
     /// The latency of the mounted file, and of NVMe/TCP.
-    to_file: Floor,
-    to_host: Floor,
+    to_file: Overhead,
+    to_host: Overhead,
 }
 
 impl<'a> Doors<'a> {
@@ -75,8 +75,8 @@ impl<'a> Doors<'a> {
             nvme,
             target: None,
             among,
-            to_file: Floor::none(),
-            to_host: Floor::none(),
+            to_file: Overhead::none(),
+            to_host: Overhead::none(),
         })
     }
 
@@ -86,17 +86,17 @@ impl<'a> Doors<'a> {
     pub(super) fn measure(
         &mut self,
         settings: &LiveSettings,
-        given: Option<Floor>,
-    ) -> Result<Floor, RunError> {
+        given: Option<Overhead>,
+    ) -> Result<Overhead, RunError> {
         if let Some(given) = given {
             (self.to_file, self.to_host) = (given.clone(), given.clone());
             return Ok(given);
         }
         if let Some(path) = &settings.mount {
-            self.to_file = Floor::measure_mounted(path).map_err(from_nbd)?;
+            self.to_file = Overhead::measure_mounted(path).map_err(from_nbd)?;
         }
         if let Some(address) = self.nvme.as_ref().or(self.among.map(|it| &it.address)) {
-            self.to_host = Floor::measure_nvme(address).map_err(from_nbd)?;
+            self.to_host = Overhead::measure_nvme(address).map_err(from_nbd)?;
         }
         let is_tcp = match (self.shared, &self.address) {
             (Some(behind), _) => behind.is_tcp,
@@ -106,7 +106,7 @@ impl<'a> Doors<'a> {
             }
             (None, None) => return Ok(self.to_file.clone()),
         };
-        Floor::measure(is_tcp).map_err(from_nbd)
+        Overhead::measure(is_tcp).map_err(from_nbd)
     }
 
     /// Opens its own listeners; a door that is shared is opened when all behind it are ready.
@@ -129,7 +129,7 @@ impl<'a> Doors<'a> {
         }
         if let Some(path) = &settings.vhost_user {
             self.machine =
-                Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
+                Some(VhostUser::new(path, server.local(Overhead::none())).map_err(from_nbd)?);
         }
         if let Some(address) = &self.nvme {
             let namespaces = server.namespaces("", &self.to_host, &wishes);

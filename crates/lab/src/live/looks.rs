@@ -139,7 +139,7 @@ fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctua
             "reason": reason,
             "requests": timing.requests,
             "late": timing.late,
-            "below_floor": timing.below_floor,
+            "below_overhead": timing.below_overhead,
         },
         "in_force": device.in_force(now),
     })

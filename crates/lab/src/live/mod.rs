@@ -150,7 +150,7 @@ fn serve(
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;
     let mut doors = Doors::check(settings, &mut warnings)?;
-    let given_floor = settings.overhead.as_deref().map(overhead::read).transpose()?;
+    let given_overhead = settings.overhead.as_deref().map(overhead::read).transpose()?;
     let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
     // Last, because it may create a lasting file.
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
@@ -165,8 +165,8 @@ fn serve(
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }
-    let seen_by = if given_floor.is_some() { "client" } else { "server" };
-    let floor = doors.measure(settings, given_floor)?;
+    let seen_by = if given_overhead.is_some() { "client" } else { "server" };
+    let overhead = doors.measure(settings, given_overhead)?;
     let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
     let mut watcher = Watcher {
         simulated: Collected::of(Vec::new(), 0, capacity / engine::SECTOR_BYTES),
@@ -183,7 +183,7 @@ fn serve(
     let recording = recording.transpose().map_err(from_nbd)?;
     let events = recording.as_ref().map(Recording::events);
     let export = Export { bytes: size_bytes, read_only: settings.read_only };
-    let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
+    let setup = Setup { store, export, scale, overhead: overhead.clone(), orders, recording };
     let is_stopped = || control.is_stopped();
     let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
@@ -231,7 +231,7 @@ fn serve(
     let faults = or_unwritten(write_faults(record.as_ref(), given.as_deref()), &mut unwritten);
     results["experiment"] =
         report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
-    let mut live = report::timing_section(&timing, &floor);
+    let mut live = report::timing_section(&timing, &overhead);
     live["measured"] = watcher.measured.host(simulated_ns);
     live["error"] = report::error(&results["host"], &live["measured"], seen_by);
     live["orders"] = given.map_or(Value::Null, Value::String);

@@ -2,20 +2,20 @@
 
 use crate::error::RunError;
 use engine::Op;
-use nbd::Floor;
+use nbd::Overhead;
 use serde_json::Value;
 use std::path::Path;
 
 /// Reads the file: by direction and size, the latency outside of the server and the whole one, us. The section was once
 /// called `floor`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
-pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
+pub(super) fn read(path: &Path) -> Result<Overhead, RunError> {
     let name = path.display();
     let refuse = |problem: String| RunError::Input(format!("overhead {name}: {problem}"));
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
     let section = value.get("overhead").unwrap_or(&value["floor"]);
-    let mut floor = Floor::none();
+    let mut overhead = Overhead::none();
     for op in [Op::Read, Op::Write] {
         let rows = section[op.name()].as_array();
         let rows = rows.filter(|rows| !rows.is_empty());
@@ -37,8 +37,8 @@ pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
                 return Err(refuse("the sizes must rise".to_owned()));
             }
             before = bytes;
-            floor.add(op, bytes, (outside * 1e3) as u64, (least * 1e3) as u64);
+            overhead.add(op, bytes, (outside * 1e3) as u64, (least * 1e3) as u64);
         }
     }
-    Ok(floor)
+    Ok(overhead)
 }

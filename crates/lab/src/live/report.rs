@@ -2,7 +2,7 @@
 
 use crate::config::Experiment;
 use engine::Op;
-use nbd::{Floor, Punctuality, Verdict};
+use nbd::{Overhead, Punctuality, Verdict};
 use serde_json::{Map, Value, json};
 
 /// The experiment, with the recorded trace as its workload.
@@ -26,13 +26,13 @@ pub(super) fn replayable(
     value
 }
 
-pub(super) fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
+pub(super) fn timing_section(timing: &Punctuality, overhead: &Overhead) -> Value {
     let per_request =
         |ns: u64| (timing.requests > 0).then(|| ns as f64 / 1e3 / timing.requests as f64);
     let (word, reason) = verdict(timing);
-    let floors = |op: Op| -> Map<String, Value> {
+    let overheads = |op: Op| -> Map<String, Value> {
         [512, 4096, 65_536, 1 << 20]
-            .map(|bytes: u64| (bytes.to_string(), json!(floor.least(op, bytes) as f64 / 1e3)))
+            .map(|bytes: u64| (bytes.to_string(), json!(overhead.least(op, bytes) as f64 / 1e3)))
             .into_iter()
             .collect()
     };
@@ -44,13 +44,13 @@ pub(super) fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
         "late_share": timing.late_share(),
         "late_by_backing": timing.late_by_backing,
         "held_back": timing.held_back,
-        "below_floor": timing.below_floor,
-        "floor_excess_mean_us": per_request(timing.floor_excess_ns),
+        "below_overhead": timing.below_overhead,
+        "overhead_excess_mean_us": per_request(timing.overhead_excess_ns),
         "model_mean_us": per_request(timing.model_ns),
         "measured_mean_us": per_request(timing.measured_ns),
         "latest_us": timing.latest_ns as f64 / 1e3,
         "processor_wait_mean_us": timing.waited_ns.and_then(per_request),
-        "floor_us": { "read": floors(Op::Read), "write": floors(Op::Write) },
+        "overhead_us": { "read": overheads(Op::Read), "write": overheads(Op::Write) },
     })
 }
 

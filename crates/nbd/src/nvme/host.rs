@@ -1,4 +1,4 @@
-//! A small initiator, for measurements of the floor and for tests: one queue, one command at a time.
+//! A small initiator, for measurements of the overhead and for tests: one queue, one command at a time.
 
 use super::command::{COMPLETION_BYTES, ENTRY_BYTES, Status, fabrics, io, le16, le32, le64};
 use super::command::{FABRICS, SGL_IN_CAPSULE, SGL_TRANSPORT};

@@ -8,8 +8,8 @@ use super::wire::{Event, Fatal, MOST_IN_CAPSULE, MOST_IN_PDU, Wire};
 use crate::catalogue::Export;
 use crate::clock::Scale;
 use crate::control::Control;
-use crate::floor::Floor;
 use crate::listen::{Address, ClientStream};
+use crate::overhead::Overhead;
 use crate::placement::{Naming, Placement, PlacementHandle};
 use crate::punctuality::Punctuality;
 use crate::server::Server;
@@ -89,12 +89,12 @@ fn serve(read_only: bool, hosts: impl FnOnce(&Path) + Send) -> Seen {
         store: Store::memory(),
         export: Export { bytes: BYTES, read_only },
         scale: Scale::new(1.0).unwrap(),
-        floor: Floor::none(),
+        overhead: Overhead::none(),
         orders: None,
         recording: None,
     };
     let mut server = Server::new(&mut device, &mut seen, setup, &control).unwrap();
-    let namespaces = server.namespaces("a", &Floor::none(), &[]);
+    let namespaces = server.namespaces("a", &Overhead::none(), &[]);
     let target = NvmeTarget::new(&Address::Unix(path.clone()), namespaces, None).unwrap();
     std::thread::scope(|scope| {
         let control = &control;

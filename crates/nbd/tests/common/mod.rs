@@ -6,7 +6,7 @@ use devices::Model;
 use devices::law::{LawConfig, Pattern};
 use engine::{Completion, Request, Time};
 use nbd::{
-    Address, Control, Export, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Witness,
+    Address, Control, Export, Listener, Overhead, Punctuality, Scale, Server, Setup, Store, Witness,
 };
 use options::Duration;
 use std::io::{self, Read, Write};
@@ -161,10 +161,10 @@ pub fn serve(
     let listener = Listener::new(&Address::Unix(path.to_owned())).expect("a socket");
     let control = Control::new().expect("a descriptor");
     let mut seen = Seen::default();
-    let floor = Floor::none();
+    let overhead = Overhead::none();
     let scale = Scale::new(1.0).expect("a scale");
     let export = Export { bytes: export_bytes, read_only: false };
-    let setup = Setup { store, export, scale, floor, orders: None, recording: None };
+    let setup = Setup { store, export, scale, overhead, orders: None, recording: None };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
     let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {

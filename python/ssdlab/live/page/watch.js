@@ -107,7 +107,7 @@ const FIGURES = [['Requests', 'rate', v => ['read', 'write', 'trim', 'flush'].re
   ['Free blocks', 'count', v => v('free_blocks'), v => v('erased') ? show(v('erased'), 'rate') + ' erased'
     : 'of ' + show(S.about.flash.blocks, 'count')],
   ['Late', 'share', v => v('late'), () => show(S.said.timing.requests ? S.said.timing.late / Math.max(1,
-    S.said.timing.requests - S.said.timing.below_floor) : null, 'share') + ' since the start'],
+    S.said.timing.requests - S.said.timing.below_overhead) : null, 'share') + ' since the start'],
   ['Completed', 'count', () => Object.values(S.said.requests).reduce((a, b) => a + b, 0),
     () => show(S.said.failed, 'count') + ' failed'] ];
 function figures() { const p = S.points[S.points.length - 1], v = n => p ? p[S.at[n]] : null;

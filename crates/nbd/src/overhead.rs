@@ -27,23 +27,23 @@ impl Curve {
 
 /// Latency of the transport, ns, by direction and size.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Floor {
+pub struct Overhead {
     /// The part outside the server, for reads and for others.
     outside: [Curve; 2],
     /// The whole overhead.
     least: [Curve; 2],
 }
 
-impl Floor {
+impl Overhead {
     /// No overhead.
     pub fn none() -> Self {
-        Floor::default()
+        Overhead::default()
     }
 
     /// A constant overhead.
     pub fn constant(ns: u64) -> Self {
         let curve = || Curve(vec![(0, ns)]);
-        Floor { outside: [curve(), curve()], least: [curve(), curve()] }
+        Overhead { outside: [curve(), curve()], least: [curve(), curve()] }
     }
 
     /// Latency of a request outside of the server.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floors_are_extrapolated_beyond_their_points() {
+    fn overheads_are_extrapolated_beyond_their_points() {
         let curve = Curve(vec![(100, 10), (200, 20), (400, 60)]);
         let at: Vec<u64> = [0, 100, 150, 200, 300, 400, 500].map(|x| curve.at(x)).to_vec();
         assert_eq!(at, [10, 10, 15, 20, 40, 60, 80]);
