@@ -182,6 +182,8 @@ WRONG = {
     "JSON of iostat": ("i.json", '{"sysstat": {"hosts": [{"statistics": [{}]}]}}', ASK, REPLAY),
     "a script of faults": ("x.txt", "0ms sloow 2\n", (*SET, "run.faults=FILE")),
     "a saved drive": ("x.drive", "nothing", (*SET, "run.load_drive=FILE")),
+    "no such volume": ("t.csv", TABLE, (*REPLAY, "--set", "workload.devices=7")),
+    "a header alone": ("t.csv", TABLE.partition("0,")[0], REPLAY, ASK),
     "no such file": (None, "", REPLAY, INFO, ASK, RUN, SHEET),
 }  # fmt: skip
 

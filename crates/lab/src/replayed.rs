@@ -3,13 +3,12 @@
 use crate::warnings::Warning;
 use engine::Replayed;
 use serde_json::{Value, json};
+use workloads::trace::Devices;
 
 /// Fewer requests are few: of their p99 not ten are slower.
 const FEW_REQUESTS: u64 = 1000;
 /// A shorter run shows no rare events.
 const SHORT_SECONDS: f64 = 1.0;
-/// From this number on Linux has put the major number of a device before the minor one.
-const MAJOR: u32 = 1 << 20;
 
 /// The part `trace` of the section `workload`, for a device of `capacity` bytes, each of which stands for `scale`.
 pub fn section(replayed: &Replayed, capacity: u64, scale: u32) -> Value {
@@ -36,6 +35,8 @@ pub struct Evidence<'a> {
     pub seconds: f64,
     /// The volumes of the trace use the same addresses.
     pub is_overlaid: bool,
+    /// All of the drive was overwritten at random before the run.
+    pub is_overwritten: bool,
 }
 
 /// Warnings about an answer from a trace.
@@ -69,10 +70,7 @@ fn mixed(run: &Evidence<'_>) -> Option<Warning> {
 
 /// A traced device in the form of `workload.devices`.
 fn volume(number: u32) -> String {
-    if number < MAJOR {
-        return number.to_string();
-    }
-    format!("{}:{}", number / MAJOR, number % MAJOR)
+    Devices::These(vec![number]).to_string()
 }
 
 /// Warning about a short or sparse trace.
@@ -81,7 +79,7 @@ fn little(run: &Evidence<'_>) -> Option<Warning> {
     let (touched, span) = (replayed.touched_bytes, replayed.span_bytes);
     let only_reads = reads == requests;
     let is_sparse = touched < span / 2;
-    let is_sample = is_sparse && !only_reads;
+    let is_sample = is_sparse && !only_reads && !run.is_overwritten;
     if requests == 0
         || !(requests < FEW_REQUESTS || seconds <= SHORT_SECONDS || only_reads || is_sample)
     {
@@ -178,6 +176,7 @@ mod tests {
             reads: 400,
             seconds: 10.0,
             is_overlaid: true,
+            is_overwritten: false,
         };
         assert_eq!(of(&run), [""; 0]);
     }
@@ -191,6 +190,7 @@ mod tests {
             reads: 1,
             seconds: 80e-6,
             is_overlaid: true,
+            is_overwritten: false,
         };
         assert_eq!(
             of(&run),
@@ -210,6 +210,7 @@ mod tests {
             reads: 100,
             seconds: 60.0,
             is_overlaid: true,
+            is_overwritten: false,
         };
         let found = of(&run);
         assert!(
@@ -220,5 +221,7 @@ mod tests {
         assert!(found[1].contains("touch 570 MB of a span of 4.00 TB"), "{found:?}");
         run.is_overlaid = false;
         assert_eq!(of(&run).len(), 1);
+        run.is_overwritten = true;
+        assert_eq!(of(&run), [""; 0], "the advice of the warning was followed");
     }
 }

@@ -376,6 +376,9 @@ impl Results {
                 reads: collected.answers.answered().reads,
                 seconds: simulated_ns as f64 / 1e9,
                 is_overlaid: self.experiment["workload"]["combine"] == "overlay",
+                is_overwritten: self.experiment["run"]["precondition"]
+                    .as_str()
+                    .is_some_and(|it| it.starts_with("random")),
             })
         }));
         found.extend(placed::ignored(&self.report, &self.ran.notices));

@@ -291,7 +291,12 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
         assert!(!message.contains('\n'), "one line: {message}");
     }
     let message = refusal(&[file(SMALL), set("device.channels=0")]);
-    assert!(message.starts_with("--set device.channels=0: device.channels = 0: "), "{message}");
+    assert!(message.starts_with("--set device.channels=0: "), "{message}");
+    assert!(!message.contains("device.channels = 0"), "the key is said once: {message}");
+    let message = refusal(&[file(SMALL), set("device.channels=many")]);
+    assert!(message.starts_with("--set device.channels=many: invalid"), "{message}");
+    let message = refusal(&[file(SMALL), set("channels=0")]);
+    assert!(message.starts_with("--set channels=0: device.channels = 0: "), "{message}");
 }
 
 #[test]

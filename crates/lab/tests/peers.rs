@@ -178,13 +178,13 @@ fn a_key_with_two_values_is_refused_and_both_are_named() {
 fn one_layer_states_the_spare_space_once() {
     let words = ["device.spare_factor=0.2", "device.over_provisioning=0.3"];
     let message = refusal(&[], &words);
-    let start = "--set device.spare_factor=0.2: device.spare_factor = 0.2 with \
+    let start = "--set device.spare_factor=0.2 with \
                  device.over_provisioning: the spare space is stated more than once";
     assert!(message.starts_with(start), "{message}");
     let words = words.map(|word| word.replace("device.", "device.member."));
     let words = [words[1].as_str(), words[0].as_str(), "device.kind=array"];
     let message = refusal(&[], &words);
-    assert!(message.contains("device.member.spare_factor = 0.2 with device.member.over_prov"));
+    assert!(message.contains("device.member.spare_factor=0.2 with device.member.over_prov"));
     // In another layer the upper one wins.
     let below = file("[device]\nspare_blocks_per_plane = 300\n");
     let device = resolved(&[below], &["spare_factor=0.2"])["device"].clone();

@@ -307,8 +307,12 @@ fn recognise(
     };
     let form = form_of(first);
     detect(head).map_err(|problem| {
-        let beginning =
-            if head.lines.is_empty() { "it begins like" } else { "the first line is like" };
+        let beginning = match head.lines.is_empty() {
+            // Bytes that are not printed would fill the line.
+            true if form.contains("\\x") => return problem,
+            true => "it begins like",
+            false => "the first line is like",
+        };
         format!("{problem}; {beginning} \"{form}\" (a: a word, 9: a number)")
     })
 }

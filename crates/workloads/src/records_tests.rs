@@ -61,19 +61,19 @@ fn blank_lines_and_comments_are_skipped_and_counted() {
 fn files_that_are_no_traces_are_refused_with_what_they_are() {
     let good = b"1.5 0 100 8 1\n".repeat(4);
     let long_line = [&good[..], &b"1".repeat(1 << 17)].concat();
-    let rows: [(&[u8], &str); 10] = [
+    let rows: [(&[u8], &str); 13] = [
         (b"", "trace t: the file is empty, expected a trace"),
         (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
-        (
-            b"\x7fELF\x02\0\0",
-            "looks like binary data, which is in no known format: name one of blktrace, ",
-        ),
+        (b"\x7fELF\x02\0\0", "this is a program"),
+        (b"\x7fOLF\x02\0\0", "binary data in no known format: name one of blktrace, "),
+        (b"PK\x03\x04\0", "save its sheet as CSV"),
+        (b"\xff\xfet\0i\0", "this is text in UTF-16: `iconv"),
         (b"1.5 0 \xff 8 1\n", "it begins like \"9.9 9 a 9 9\""),
         (b"hello world\n", "in no known format; the nearest are "),
         (b"hello \"world\"\n", "the first line is like \"a \\\"a\\\"\""),
         (b"root:x9y:20228:::\n", "the first line is like \"a:a9a:9:::\""),
         (&b"y ".repeat(1 << 16), &format!("the first line is like \"{}...\"", "a ".repeat(30))),
-        (&b"\0".repeat(1 << 17), "looks like binary data"),
+        (&b"\0".repeat(1 << 17), "binary data in no known format"),
         (&long_line, "trace t, line 5: the line is longer than 64 KiB"),
     ];
     for (bytes, part) in rows {

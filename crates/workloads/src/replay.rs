@@ -279,7 +279,7 @@ impl Workload for TraceReader {
             self.finish();
             // A trace without requests has no end of repetitions either.
             if self.loops_left == 0 || self.issued == 0 {
-                return Ok(None);
+                return self.feed.nothing().map_or(Ok(None), Err);
             }
             self.repeat()?;
         };

@@ -86,6 +86,23 @@ impl Layer {
         InputError(format!("{place}: {problem}"))
     }
 
+    /// The error about the value of a key, beside others of which `with` says the names.
+    pub(super) fn error_of(
+        &self,
+        span: Range<usize>,
+        (key, value): (&str, &Spanned<DeValue<'_>>),
+        with: &str,
+        problem: &str,
+    ) -> InputError {
+        let place = self.place(&span);
+        // An assignment of the command line says the key and its value itself.
+        let own = place.strip_prefix("--set ").and_then(|it| it.split('=').next());
+        if own.is_some_and(|it| it.trim() == key) {
+            return InputError(format!("{place}{with}: {problem}"));
+        }
+        InputError(format!("{place}: {key} = {}{with}: {problem}", self.raw(value)))
+    }
+
     pub(crate) fn parse(&self) -> Result<Parsed<'_>, InputError> {
         let root = DeTable::parse(&self.text)
             .map_err(|error| self.error(error.span(), error.message()))?;
@@ -231,6 +248,5 @@ pub(crate) fn blame(invalid: &Invalid, layers: &[Parsed<'_>]) -> InputError {
     let others: Vec<_> = invalid.keys.iter().filter(|other| *other != key).cloned().collect();
     let with =
         if others.is_empty() { String::new() } else { format!(" with {}", others.join(", ")) };
-    let problem = format!("{key} = {}{with}: {}", layer.raw(value), invalid.problem);
-    layer.error(Some(value.span()), &problem)
+    layer.error_of(value.span(), (key, value), &with, &invalid.problem)
 }

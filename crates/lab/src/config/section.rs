@@ -158,7 +158,7 @@ impl<'p, 'a> Section<'p, 'a> {
             let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
             return layer.error(Some(span), &keys::unknown_key(parent, word, kind));
         }
-        layer.error(Some(span), &format!("{path} = {}: {}", layer.raw(value), in_words(message)))
+        layer.error_of(span, (&path, value), "", &in_words(message))
     }
 }
 

@@ -65,7 +65,12 @@ mod tests {
         let all = read(&FORMAT, patterns);
         let found: Vec<_> = all.iter().map(|it| (it.at, it.op, it.sector)).collect();
         assert_eq!(found, [(700_000, Op::Read, 64), (1_700_000, Op::Write, 128)]);
-        assert_eq!(skipped(&FORMAT, patterns), [("other_lines", 1), ("without_data", 1)]);
+        assert_eq!(skipped(&FORMAT, patterns), [("other_lines", 1), ("without_device", 1)]);
+        let unknown = b"TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n\
+            0.001000    a              77              R 64         4096   0.20\n\
+            0.002000    a              77      sda     R 64         4096   0.20\n";
+        assert_eq!(read(&FORMAT, unknown).len(), 1, "it cannot be told of which disk the first is");
+        assert_eq!(skipped(&FORMAT, unknown), [("without_device", 1)]);
         let times = b"TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
             10:15:01.500 jbd2/sda1-8    99      sda     FF   0          0        -1.000   0.400\n\
             10:15:01.500 jbd2/sda1-8    99      Unknown WFS  8          4096     -1.000   0.500\n";

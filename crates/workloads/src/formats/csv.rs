@@ -1,10 +1,11 @@
 //! A table of text: its header names the columns, or the user declares which column says what.
 //!
 //! Columns are separated by tabs, commas, semicolons, bars or blanks. A first line whose time is no number
-//! is a header. Without a column for the direction, the share of reads must be stated.
+//! is a header. Without a column for the direction, the share of reads must be stated. Between semicolons
+//! decimals may have commas.
 
 use super::row::{Format, Reader};
-use crate::read::head::Head;
+use crate::read::head::{Head, is_data};
 use crate::read::lines::{LineParser, ResponseOf};
 use crate::read::names;
 use crate::read::plain::{Plain, of_bytes};
@@ -14,6 +15,7 @@ use crate::read::stated::ReadOptions;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::{Handle, Op, Time};
 use options::Invalid;
+use std::borrow::Cow;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.states("csv")),
@@ -34,18 +36,24 @@ const KEY: &str = "workload.columns";
 /// The header of a table.
 struct Table {
     names: Vec<String>,
-    separator: u8,
+    /// Separator of columns; runs of blanks if there is none.
+    separator: Option<u8>,
     /// True for a line with data; a comment is none.
     is_line: bool,
 }
 
 impl Table {
-    /// The header that the first line of a text is.
+    /// The header that the first line of a text is, or a comment above it.
     fn of(head: &Head) -> Option<Table> {
-        let first =
-            head.bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
-        let (names, separator) = names::header(std::str::from_utf8(first).ok()?)?;
-        Some(Table { names, separator, is_line: head.lines.first()?.as_bytes() == first })
+        let first = head.lines.first()?;
+        if let Some((names, separator)) = names::header(first) {
+            return Some(Table { names, separator, is_line: true });
+        }
+        let lines = head.bytes.split(|byte| *byte == b'\n');
+        let comments: Vec<&[u8]> = lines.take_while(|line| !is_data(line)).collect();
+        let of = |line: &&[u8]| names::header(std::str::from_utf8(line).ok()?);
+        let (names, separator) = comments.iter().rev().find_map(of)?;
+        Some(Table { names, separator, is_line: false })
     }
 
     /// True if the lines below have as many fields.
@@ -53,7 +61,7 @@ impl Table {
         let below = head.lines.get(usize::from(self.is_line)..).unwrap_or_default();
         let fits = below
             .iter()
-            .filter(|line| cut(line.as_bytes(), Some(self.separator)).count() == self.names.len());
+            .filter(|line| cut(line.as_bytes(), self.separator).count() == self.names.len());
         fits.count() * 2 >= below.len()
     }
 }
@@ -86,6 +94,22 @@ fn cut(line: &[u8], separator: Option<u8>) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// True if a number has a comma for its point, as sheets of many languages write it between semicolons.
+fn has_comma(line: &[u8], separator: Option<u8>) -> bool {
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let of = |field: &[u8]| {
+        let mut parts = field.trim_ascii().split(|byte| *byte == b',');
+        let both = parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number);
+        both && parts.next().is_none()
+    };
+    separator == Some(b';') && cut(line, separator).any(of)
+}
+
+/// A line with points for commas.
+fn pointed(line: &[u8]) -> Vec<u8> {
+    line.iter().map(|byte| if *byte == b',' { b'.' } else { *byte }).collect()
+}
+
 fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
     let table = Table::of(head);
     let given = options.columns.as_ref();
@@ -96,21 +120,30 @@ fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Inv
     }
     let first = head.lines.first().copied().unwrap_or_default();
     let stated = "\t,;|".chars().find(|mark| first.contains(*mark)).map(|mark| mark as u8);
-    let separator = table.as_ref().map(|table| table.separator).or(stated);
+    let separator = table.as_ref().map_or(stated, |table| table.separator);
     let names = table.as_ref().map_or(&[][..], |table| &table.names);
     let below = usize::from(table.as_ref().is_some_and(|table| table.is_line));
-    let rows = head.lines.iter().skip(below).map(|line| cut(line.as_bytes(), separator).collect());
+    let lines: Vec<&[u8]> = head.lines.iter().skip(below).map(|line| line.as_bytes()).collect();
+    let is_comma = lines.iter().any(|line| has_comma(line, separator));
+    let lines: Vec<_> = lines
+        .into_iter()
+        .map(|line| if is_comma { Cow::Owned(pointed(line)) } else { Cow::Borrowed(line) })
+        .collect();
+    let rows = lines.iter().map(|line| cut(line, separator).collect());
     let sample = Sample { names, rows: rows.collect() };
     let reading = reading(given, options.read_share.is_some(), &sample)?;
     let roles = reading.plainly();
     let time = reading.time_index();
-    Ok(Box::new(Parser { reading, separator, roles, time, first: true, has_header: below > 0 }))
+    let has_header = below > 0;
+    Ok(Box::new(Parser { reading, separator, is_comma, roles, time, first: true, has_header }))
 }
 
 struct Parser {
     reading: Reading,
     /// Separator of columns; runs of blanks if there is none.
     separator: Option<u8>,
+    /// Numbers have commas for points.
+    is_comma: bool,
     /// Role of each column, up to the last that is declared; none where the quick way is none.
     roles: Vec<Plainly>,
     /// The column of the time.
@@ -122,6 +155,8 @@ struct Parser {
 impl LineParser for Parser {
     fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
         let separator = self.separator;
+        let own = self.is_comma.then(|| pointed(line));
+        let line = own.as_deref().unwrap_or(line);
         let field = |index: usize| cut(line, separator).nth(index);
         if std::mem::replace(&mut self.first, false) {
             let says_time =
@@ -135,7 +170,12 @@ impl LineParser for Parser {
 
     fn responses(&self) -> Option<Box<ResponseOf>> {
         let (reading, separator) = (self.reading.stating_responses()?, self.separator);
-        Some(Box::new(move |line| reading.response(|index| cut(line, separator).nth(index))))
+        let is_comma = self.is_comma;
+        Some(Box::new(move |line| {
+            let own = is_comma.then(|| pointed(line));
+            let line = own.as_deref().unwrap_or(line);
+            reading.response(|index| cut(line, separator).nth(index))
+        }))
     }
 
     fn tick_ns(&self) -> Option<Time> {
@@ -189,6 +229,19 @@ mod tests {
 
     fn with(columns: &str) -> ReadOptions {
         ReadOptions { columns: Some(columns.parse().unwrap()), ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn tables_of_sheets_and_scripts_are_read() {
+        let comma = b"time_ms;op;offset;size\n0,5;W;0;4096\n1;R;4096;4096\n1,75;R;4096;4096\n";
+        let at = |text: &[u8]| read(&FORMAT, text).iter().map(|it| it.at).collect::<Vec<_>>();
+        assert_eq!(at(comma), [500_000, 1_000_000, 1_750_000]);
+        let blanks = b"time_ms  op offset size\n0.5 W 0    4096\n1.75 R 4096 4096\n";
+        assert_eq!(at(blanks), [500_000, 1_750_000]);
+        let comments = b"# a capture, of mine, today\n#\ntime_ms,op,offset,size\n2,W,0,4096\n";
+        assert_eq!(at(comments), [2_000_000]);
+        let commented = b"# a capture\n# time_ms,op,offset,size\n3,W,0,4096\n";
+        assert_eq!(at(commented), [3_000_000]);
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub const FORMAT: Format = Format {
         Reader::Known(&Known(&[Pattern {
             needs: "nr_sector = ",
             line: r"^\[(?<time>[^\]]+)\] .*?(?<event>block_\w+):.*\bdev = (?<device>\d+), sector = (?<sector>\d+), nr_sector = (?<sectors>\d+),.*\brwbs = (?<op>\d+)",
-            // The bits of lttng-modules: write, discard, read, read ahead, flush; a flush comes first.
+            // The bits of lttng-modules: write, discard, read, read ahead, flush, forced unit access.
             columns: "time=time,event=event,op=op:bit1=trim,bit0=write,bit2=read,bit3=read,bit8=flush,bit10=flush,0=skip,\
-                      offset=sector*512,size=sectors*512,device=device",
+                      offset=sector*512,size=sectors*512,device=device,fua=op:bit9",
             every: "",
         }])),
         || {
@@ -52,5 +52,14 @@ mod tests {
         let late = text.replacen("10:15:01", "23:59:59", 1).replace("10:15:01", "00:00:00");
         let all = read(&FORMAT, late.as_bytes());
         assert!(all[1].at - all[0].at < 1_001_000_000);
+    }
+
+    #[test]
+    fn a_flush_before_a_write_and_forced_unit_access_are_kept() {
+        let sample = String::from_utf8((FORMAT.sample)()).unwrap();
+        let text = sample.replacen("rwbs = 17,", "rwbs = 1057,", 1).replacen("= 12,", "= 545,", 1);
+        let found: Vec<_> =
+            read(&FORMAT, text.as_bytes()).iter().map(|it| (it.op, it.fua)).collect();
+        assert_eq!(found, [(Op::Flush, false), (Op::Write, false), (Op::Write, true)]);
     }
 }

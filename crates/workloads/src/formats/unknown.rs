@@ -7,7 +7,7 @@ use crate::read::head::{Head, first_lines, form_of};
 const NEAREST: usize = 3;
 
 /// Beginnings of files that are no traces, with advice.
-const OTHERS: [(&[&str], &str); 15] = [
+const OTHERS: [(&[&str], &str); 16] = [
     (
         &["{", "\"fio version\""],
         "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
@@ -30,18 +30,28 @@ const OTHERS: [(&[&str], &str); 15] = [
     (&["@"], "maps of bpftrace, which are no requests: biosnoop of bcc prints one a line"),
     (
         &["{"],
-        "JSON, and no trace is: one request a line, with --columns to say which column is what",
+        "JSON that is no trace, which is an object with a time, an operation, an offset and a size a line",
+    ),
+    (
+        &["[{"],
+        "a list of JSON, of which an object a line can be read: `jq -c '.[]' FILE` writes it",
     ),
 ];
 const WITHOUT_TIMES: &str = "output of iosnoop without times: iosnoop -ts prints them";
 const WITHOUT_SECTORS: &str =
     "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does";
 /// Beginnings of recordings that another program prints as text.
-const RECORDINGS: [(&[u8], &str); 3] = [
+const RECORDINGS: [(&[u8], &str); 8] = [
     (b"PERFILE2", "a recording of perf: `perf script -i FILE` prints it"),
     (b"\x17\x08Dtracing", "a recording of trace-cmd: `trace-cmd report FILE` prints it"),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (b"PK\x03\x04", "a workbook or another archive of ZIP: save its sheet as CSV"),
+    (b"SQLite format 3", "a database of SQLite: `sqlite3 -header -csv FILE` prints its tables"),
+    (b"\x7fELF", "a program"),
     (b"\xc1\x1f\xfc\xc1", "a stream of LTTng: `babeltrace DIRECTORY` prints it"),
 ];
+const UTF_16: &str = "text in UTF-16: `iconv -f UTF-16 -t UTF-8 FILE` makes it one that is read";
 /// Beginnings of experiments.
 const SECTIONS: [&str; 3] = ["[device", "[workload", "[run"];
 
@@ -56,10 +66,14 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     let Some(first) = head.lines.first() else {
         let names: Vec<&str> = rows(true).map(|row| row.name).collect();
         return format!(
-            "looks like binary data, which is in no known format: name one of {} by workload.format",
+            "binary data in no known format: name one of {} by workload.format",
             names.join(", ")
         );
     };
+    if !head.bytes.contains(&b'\n') && head.bytes.contains(&b'\r') {
+        return "its lines end in a carriage return alone: `tr '\\r' '\\n' <FILE` mends them"
+            .to_owned();
+    }
     let text = String::from_utf8_lossy(head.bytes);
     let is = |marks: &[&str]| head.starts(marks[0]) && marks.iter().all(|it| text.contains(it));
     if let Some((_, what)) = OTHERS.iter().find(|(marks, _)| is(marks)) {

@@ -32,7 +32,8 @@ pub(crate) enum Directions {
     Words,
     /// The number of a read; the other of 0 and 1 is a write.
     ReadIs(u8),
-    /// The first matching mark decides; what has no operation is left out.
+    /// The first matching mark decides; a mark without an operation is left out. Where a bit of a flush
+    /// matches as well, the flush comes first.
     Marks(Vec<(Mark, Option<Op>)>),
 }
 
@@ -99,11 +100,22 @@ pub(crate) fn size_unit(unit: &str) -> Option<u64> {
     })
 }
 
+/// The number of a bit that is written as `bit3`.
+pub(crate) fn bit(text: &str) -> Option<u32> {
+    text.strip_prefix("bit").and_then(|digits| digits.parse().ok())
+}
+
+/// True if a text is a whole number with that bit.
+pub(crate) fn has_bit(text: &[u8], bit: u32) -> bool {
+    let whole = fixed(text).filter(|it| it % ONE == 0).map_or(0, |it| it / ONE);
+    whole.checked_shr(bit).unwrap_or(0) & 1 == 1
+}
+
 fn mark(text: &str) -> Mark {
     if text == "*" {
         return Mark::Other;
     }
-    if let Some(bit) = text.strip_prefix("bit").and_then(|digits| digits.parse().ok()) {
+    if let Some(bit) = bit(text) {
         return Mark::Bit(bit);
     }
     let number = match text.strip_prefix("0x") {
@@ -176,6 +188,7 @@ fn part_of(role: Role, text: &str) -> Result<Part, String> {
     let is_unit: fn(&str) -> bool = match role {
         Role::Time | Role::End | Role::Latency | Role::Queued => |unit| time_unit(unit).is_some(),
         Role::Offset | Role::Size => |unit| size_unit(unit).is_some(),
+        Role::Fua => |unit| bit(unit).is_some(),
         Role::Op => {
             let (value, map) = text.split_once(':').unwrap_or((text, ""));
             let directions = if map.is_empty() { None } else { Some(directions(map)?) };

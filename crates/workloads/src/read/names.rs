@@ -140,18 +140,28 @@ fn known(names: &[String]) -> Option<Columns> {
     text.parse().ok()
 }
 
-/// The names in a line that is the header of a table; none of another text.
-pub(crate) fn header(line: &str) -> Option<(Vec<String>, u8)> {
+/// The names in a line that is the header of a table, and their separator, if not blanks; none of
+/// another text.
+pub(crate) fn header(line: &str) -> Option<(Vec<String>, Option<u8>)> {
     let line = line.trim_start_matches(['#', ' ']).trim_end();
     let separator = ",;\t|".chars().max_by_key(|mark| line.matches(*mark).count())?;
-    let names: Vec<String> =
-        line.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
+    let (names, separator): (Vec<String>, _) = if line.contains(separator) {
+        let names = line.split(separator).map(|name| name.trim().trim_matches('"').to_owned());
+        (names.collect(), Some(separator as u8))
+    } else {
+        (line.split_ascii_whitespace().map(str::to_owned).collect(), None)
+    };
+    // Words between blanks may be prose.
+    let has = |role: Role| names.iter().any(|name| role.fits(name));
+    if separator.is_none() && ![Role::Time, Role::Offset, Role::Size].into_iter().all(has) {
+        return None;
+    }
     let is_name = |name: &String| {
         name.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && !name.contains(['=', '{', '}', '<', '>', '"'])
             && name.len() <= 80
     };
-    (names.len() > 2 && names.iter().all(is_name)).then_some((names, separator as u8))
+    (names.len() > 2 && names.iter().all(is_name)).then_some((names, separator))
 }
 
 /// Unit stated in a column's name.
@@ -221,7 +231,8 @@ mod tests {
 
     #[test]
     fn headers_are_names_between_separators() {
-        assert_eq!(header("# ts;op;lba").unwrap(), (names("ts,op,lba"), b';'));
+        assert_eq!(header("# ts;op;lba").unwrap(), (names("ts,op,lba"), Some(b';')));
+        assert_eq!(header("ts  op offset size").unwrap(), (names("ts,op,offset,size"), None));
         assert_eq!(header("\"a b\",c,d\r").unwrap().0, names("a b,c,d"));
         for text in ["1,2,3", "a,b", "{ dev = 1, sector = 2, x = 3", "a b c d"] {
             assert_eq!(header(text), None, "{text}");

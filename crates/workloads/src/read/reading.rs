@@ -4,7 +4,7 @@
 
 use super::block_events::{EventRequest, left_out, requested};
 use super::clock::Form;
-use super::columns::{Directions, Mark, ONE, Step, after, fixed};
+use super::columns::{Directions, Mark, ONE, Step, after, fixed, has_bit};
 use super::fields::{DEVICE, Extent, Fault, Field, Names, S};
 use super::words;
 use crate::record::{Line, LineError, Record, device_number};
@@ -49,7 +49,8 @@ pub(crate) struct Reading {
     pub(crate) size: Option<Numbers>,
     pub(crate) device: Option<usize>,
     pub(crate) handle: Option<usize>,
-    pub(crate) fua: Option<usize>,
+    /// The column of forced unit access, and its bit where the column has more to say.
+    pub(crate) fua: Option<(usize, Option<u32>)>,
     /// The column of the event, and the letter of the one that counts.
     pub(crate) event: Option<(usize, u8)>,
     /// True for captures of observed events: a time or a disk may be missing, and requests may have
@@ -154,8 +155,10 @@ impl Reading {
             }
         }
         let (at, is_early) = self.at(field)?;
-        let device = match self.device {
-            Some(index) => self.device(field(index)?)?,
+        let device = match self.device.map(field).transpose()? {
+            // It cannot be told of which disk the request was.
+            Some(b"") if self.is_capture => return Ok(Line::Skip("without_device")),
+            Some(text) => self.device(text)?,
             None => 0,
         };
         let line = self.request(field, at, device)?;
@@ -196,7 +199,7 @@ impl Reading {
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, LineError> {
-        if text.iter().all(u8::is_ascii_digit) && !(self.is_capture && text.is_empty()) {
+        if text.iter().all(u8::is_ascii_digit) {
             return DEVICE.u32(text);
         }
         let mut pair = text.splitn(2, |byte| matches!(byte, b',' | b':'));
@@ -227,7 +230,7 @@ impl Reading {
         let op = match asked {
             Asked::Nothing => return Ok(Line::Skip("other_commands")),
             Asked::Op(Op::Flush) => return Ok(Line::Record(Record::flush(at, device))),
-            Asked::Op(op) => op,
+            Asked::Op(op) | Asked::AfterFlush(op) => op,
             Asked::Letters => {
                 let letters = self.op.as_ref().map_or(Ok(&b""[..]), |(index, _)| field(*index))?;
                 let sectors = whole(&self.size, SIZE)?.0.div_ceil(SECTOR_BYTES);
@@ -257,15 +260,20 @@ impl Reading {
             b"" | b"-" => Handle::NONE,
             text => Handle::new(HANDLE.u64(text)?),
         };
-        let fua = match self.fua.map_or(Ok(&b""[..]), &field)? {
-            b"" | b"-" | b"0" | b"false" | b"False" | b"FALSE" => false,
-            b"1" | b"true" | b"True" | b"TRUE" => true,
-            text => return Err(FUA.fault(Fault::Bad, text)),
+        let fua = match (self.fua.map_or(Ok(&b""[..]), |(index, _)| field(index))?, self.fua) {
+            (text, Some((_, Some(bit)))) => has_bit(text, bit),
+            (b"" | b"-" | b"0" | b"false" | b"False" | b"FALSE", _) => false,
+            (b"1" | b"true" | b"True" | b"TRUE", _) => true,
+            (text, _) => return Err(FUA.fault(Fault::Bad, text)),
         };
-        Ok(match extent.line(at, device, op) {
-            Line::Record(record) => Line::Record(Record { fua, handle, ..record }),
-            Line::Noted(record, what) => Line::Noted(Record { fua, handle, ..record }, what),
-            other => other,
+        let stated = |record: Record| Record { fua, handle, ..record };
+        Ok(match (extent.line(at, device, op), asked) {
+            (Line::Record(record) | Line::Noted(record, _), Asked::AfterFlush(_)) => {
+                Line::AfterFlush(stated(record))
+            }
+            (Line::Record(record), _) => Line::Record(stated(record)),
+            (Line::Noted(record, what), _) => Line::Noted(stated(record), what),
+            (other, _) => other,
         })
     }
 
@@ -293,14 +301,15 @@ impl Reading {
             Some((_, Directions::Marks(_))) => return Vec::new(),
         };
         let needed = [time(at), numbers(offset, Plainly::Offset), numbers(size, Plainly::Size)];
-        if needed.contains(&None) || self.event.is_some() {
+        let is_bit = self.fua.is_some_and(|(_, bit)| bit.is_some());
+        if needed.contains(&None) || self.event.is_some() || is_bit {
             return Vec::new();
         }
         let more = [
             op,
             self.device.map(|index| (index, Plainly::Device)),
             self.handle.map(|index| (index, Plainly::Handle)),
-            self.fua.map(|index| (index, Plainly::Fua)),
+            self.fua.map(|(index, _)| (index, Plainly::Fua)),
         ];
         let said: Vec<(usize, Plainly)> = needed.into_iter().chain(more).flatten().collect();
         let last = said.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
@@ -336,6 +345,8 @@ fn whole(text: &[u8], numbers: &Numbers) -> Result<u64, Fault> {
 /// Meaning of an operation's field.
 enum Asked {
     Op(Op),
+    /// A flush, and then this.
+    AfterFlush(Op),
     /// Letters of the block layer, possibly a flush and a write.
     Letters,
     /// No request.
@@ -359,13 +370,19 @@ fn operation(text: &[u8], directions: &Directions) -> Result<Asked, LineError> {
             let number = fixed(text).filter(|it| it % ONE == 0).map(|it| it / ONE);
             let fits = |mark: &Mark| match mark {
                 Mark::Number(known) => number == Some(i128::from(*known)),
-                Mark::Bit(bit) => {
-                    number.is_some_and(|it| it.checked_shr(*bit).unwrap_or(0) & 1 == 1)
-                }
+                Mark::Bit(bit) => has_bit(text, *bit),
                 Mark::Text(known) => text.eq_ignore_ascii_case(known.as_bytes()),
                 Mark::Other => true,
             };
+            let is_flush = |(mark, op): &(Mark, Option<Op>)| {
+                matches!((mark, op), (Mark::Bit(_), Some(Op::Flush))) && fits(mark)
+            };
             match marks.iter().find(|(mark, _)| fits(mark)) {
+                Some((Mark::Bit(_), Some(op)))
+                    if *op != Op::Flush && marks.iter().any(is_flush) =>
+                {
+                    Ok(Asked::AfterFlush(*op))
+                }
                 Some((_, op)) => Ok(op.map_or(Asked::Nothing, Asked::Op)),
                 None => Err(bad()),
             }

@@ -2,7 +2,8 @@
 
 use super::clock::Form;
 use super::columns::{
-    Columns, Directions, ONE, Part, Step, after, arithmetic, fixed, number_of, size_unit, time_unit,
+    Columns, Directions, ONE, Part, Step, after, arithmetic, bit, fixed, number_of, size_unit,
+    time_unit,
 };
 use super::names::{self, EXAMPLE, no_column, place, refusal, unit_in};
 use super::reading::{Numbers, Reading, Seen, Times};
@@ -104,7 +105,7 @@ fn resolved(columns: &Columns, sample: &Sample<'_>) -> Result<Reading, String> {
             }
             Role::Device => device = Some(index),
             Role::Handle => handle = Some(index),
-            Role::Fua => fua = Some(index),
+            Role::Fua => fua = Some((index, bit(&part.unit))),
             Role::Event => event = Some((index, b'Q')),
         }
     }

@@ -14,6 +14,10 @@ use crate::record::Record;
 use crate::records::Records;
 use engine::{Time, WorkloadError};
 use options::Invalid;
+use std::collections::BTreeSet;
+
+/// Devices that a message names.
+const SHOWN: usize = 8;
 
 /// The file of a trace, which can be reopened.
 pub(super) struct TraceFile {
@@ -73,6 +77,8 @@ pub(super) struct Feed {
     first_device: Option<u32>,
     other_device: u64,
     left_out_device: u64,
+    /// The first devices that were left out, while no request was taken.
+    not_chosen: BTreeSet<u32>,
     /// Skipped or changed records of earlier repetitions.
     earlier: Counted,
 }
@@ -96,6 +102,7 @@ impl Feed {
             first_device: None,
             other_device: 0,
             left_out_device: 0,
+            not_chosen: BTreeSet::new(),
             earlier: Counted::default(),
         })
     }
@@ -119,6 +126,9 @@ impl Feed {
                 break record;
             }
             self.left_out_device += 1;
+            if self.first_device.is_none() && self.not_chosen.len() < SHOWN {
+                self.not_chosen.insert(record.device);
+            }
         };
         self.left -= 1;
         self.covered.note(&record);
@@ -140,6 +150,30 @@ impl Feed {
         let opened = self.file.open();
         self.records = opened.map_err(|error| WorkloadError(error.to_string()))?;
         Ok(())
+    }
+
+    /// Why no request was taken, if none was.
+    pub(super) fn nothing(&self) -> Option<WorkloadError> {
+        if self.first_device.is_some() {
+            return None;
+        }
+        let path = &self.file.path;
+        if self.not_chosen.is_empty() {
+            let counts = self.counted();
+            let left_out: Vec<_> =
+                counts.all().iter().map(|(what, n)| format!("{n} {what}")).collect();
+            let of = if left_out.is_empty() { "" } else { "; left out were " };
+            let said = left_out.join(", ");
+            return Some(WorkloadError(format!(
+                "trace {path}: there are no requests in it{of}{said}"
+            )));
+        }
+        let found = Devices::These(self.not_chosen.iter().copied().collect());
+        let more = if self.not_chosen.len() < SHOWN { "" } else { " and more" };
+        Some(WorkloadError(format!(
+            "trace {path}: workload.devices = \"{}\": no request is of such a device; the trace has {found}{more}",
+            self.devices
+        )))
     }
 
     /// Skips the rest of this repetition.

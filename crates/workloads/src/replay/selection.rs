@@ -71,8 +71,9 @@ impl fmt::Display for Devices {
             Devices::All => f.write_str("all"),
             Devices::First => f.write_str("first"),
             Devices::These(list) => {
-                let list: Vec<String> = list.iter().map(ToString::to_string).collect();
-                f.write_str(&list.join(","))
+                let of_linux = |it: u32| format!("{}:{}", it >> 20, it & 0xF_FFFF);
+                let text = |it: &u32| if *it >> 20 == 0 { it.to_string() } else { of_linux(*it) };
+                f.write_str(&list.iter().map(text).collect::<Vec<_>>().join(","))
             }
         }
     }
@@ -206,6 +207,7 @@ mod tests {
         assert_eq!(read("[3, 1]"), Ok(Devices::These(vec![3, 1])));
         assert_eq!(read("7"), Ok(Devices::These(vec![7])));
         assert_eq!(read("\"8:16\""), Ok(Devices::These(vec![(8 << 20) + 16])));
+        assert_eq!(read("[3, 8388624]").map(|it| it.to_string()), Ok("3,8:16".to_owned()));
         for wrong in ["\"\"", "\"one\"", "-1", "\"8:x\"", "\"5000:1\""] {
             assert!(read(wrong).unwrap_err().contains("is not all, first, or device"), "{wrong}");
         }
