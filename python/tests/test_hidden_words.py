@@ -20,7 +20,7 @@ WORDS = {
 
 def paths_of_the_reference():
     """The keys that take a text in the reference, which is made of the tables of keys."""
-    rows = re.findall(r"^\| `([a-z_.]+)` \|.*\| text \|", key_reference(), re.M)
+    rows = re.findall(r"^- `([a-z_.]+)` \(text[);]", key_reference(), re.M)
     texts = set(rows)
     assert len(texts) > len(WORDS)
     assert texts >= WORDS, f"no such keys: {WORDS - texts}"

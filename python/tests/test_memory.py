@@ -96,7 +96,7 @@ def test_a_cache_takes_memory_for_what_it_holds(command, tmp_path):
 
 def sized():
     """The keys of devices that take a number, a size or a share, in the reference."""
-    row = r"^\| `(device\.[a-z_.]+)` \|.*\| (\w+)[^|]*\|[^|]*\|$"
+    row = r"^- `(device\.[a-z_.]+)` \((\w+)"
     rows = re.findall(row, key_reference(), re.M)
     found = sorted({(key, kind) for key, kind in rows if kind in VALUES})
     assert len(found) > 60, len(found)
@@ -130,7 +130,7 @@ def sized_of_loads():
     """The keys of each kind of workload that take a number, a size or a share."""
     text = key_reference()
     for kind, rows in re.findall(r"^## workload, kind (\w+)$(.*?)(?=^## |\Z)", text, re.M | re.S):
-        row = r"^\| `(workload\.[a-z_.]+)` \|.*\| (\w+)[^|]*\|[^|]*\|$"
+        row = r"^- `(workload\.[a-z_.]+)` \((\w+)"
         for key, what in re.findall(row, rows, re.M):
             of = "number" if what == "integer" else what
             if of in VALUES and key != "workload.requests":

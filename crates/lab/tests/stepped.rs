@@ -124,9 +124,9 @@ fn in_steps(
         if random.below(2) == 0 {
             drive.submit_many(these.iter().copied()).unwrap();
         } else {
-            these.iter().for_each(|(at, asked)| {
+            for (at, asked) in these {
                 drive.submit(*at, *asked).unwrap();
-            });
+            }
         }
         // The next request must not lie in the past then.
         let latest = others.first().map_or(drive.now(), |(at, _)| *at);
@@ -173,7 +173,9 @@ fn any_steps_give_the_bits_of_a_run() {
         let capacity = small(text).capacity_bytes();
         let mut asked = asked(&mut random, 400, capacity);
         // A trace in text has no queues.
-        asked.iter_mut().for_each(|(_, it)| it.queue = 0);
+        for (_, it) in &mut asked {
+            it.queue = 0;
+        }
         written(&trace, &asked);
         let load = format!(
             "[workload]\nkind = 'trace'\npath = '{}'\ncolumns = 'time=at_ns:ns,op=op,offset=sector:sectors,size=sectors:sectors'\n",
@@ -363,7 +365,8 @@ fn random_calls_are_answered_or_refused() {
             }
             3 => answered += drive.answer_all(&mut further).unwrap().len(),
             4 => {
-                answered += drive.advance(any(&mut random) >> 8, &mut further).map_or(0, <[_]>::len)
+                answered +=
+                    drive.advance(any(&mut random) >> 8, &mut further).map_or(0, <[_]>::len);
             }
             5 if random.below(1000) == 0 => {
                 let told = drive.report();

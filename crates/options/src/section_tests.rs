@@ -75,6 +75,6 @@ fn the_reference_lists_every_key() {
     assert_eq!(rows[2].default, "5ns");
     assert_eq!(rows[2].doc, "A span.");
     assert_eq!((&*rows[1].section, &*rows[2].section), ("Outer.", "Inner."));
-    let words = [("forward", "In order."), ("backward", "Against it.")];
+    let words = [("forward", "In order."), ("backward", "Backward.")];
     assert_eq!(rows[1].values, Values::words(&words));
 }

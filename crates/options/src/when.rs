@@ -165,9 +165,10 @@ mod tests {
     fn the_reference_says_where_a_key_applies() {
         let mut rows = Vec::new();
         All::describe("all", "", &All::default(), &mut rows);
-        assert_eq!(rows[0].doc, "Its buffer.");
+        assert_eq!(rows[0].doc, "A buffer.");
         assert_eq!(rows[1].doc, "How.\nApplies with a buffer (all.buffer).");
-        let deep = "Of mode 2.\nApplies where mode is 2.\nApplies with a buffer (all.buffer).";
+        let deep =
+            "A key of mode 2.\nApplies where mode is 2.\nApplies with a buffer (all.buffer).";
         assert_eq!(rows[2].doc, deep);
     }
 }

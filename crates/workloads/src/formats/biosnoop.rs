@@ -15,7 +15,7 @@ pub const FORMAT: Format = Format {
             needs: "LAT(ms)",
             // The disk may be unknown, a pattern (bcc, -P) and the time in queues may be there, and
             // -1 stands for a time in queues that was not seen; libbpf-tools have times of day too (-t).
-            line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+ +(?:(?<disk>\S+) +)?(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
+            line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+(?<disk> +\S+| ) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
             columns: "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
                       latency=latency:ms",
             every: "",
@@ -70,7 +70,7 @@ mod tests {
             0.001000    a              77              R 64         4096   0.20\n\
             0.002000    a              77      sda     R 64         4096   0.20\n";
         assert_eq!(read(&FORMAT, unknown).len(), 1, "it cannot be told of which disk the first is");
-        assert_eq!(skipped(&FORMAT, unknown), [("without_device", 1)]);
+        assert_eq!(skipped(&FORMAT, unknown), [("other_lines", 1), ("without_device", 1)]);
         let times = b"TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
             10:15:01.500 jbd2/sda1-8    99      sda     FF   0          0        -1.000   0.400\n\
             10:15:01.500 jbd2/sda1-8    99      Unknown WFS  8          4096     -1.000   0.500\n";

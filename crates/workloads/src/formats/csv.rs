@@ -234,7 +234,10 @@ mod tests {
     #[test]
     fn tables_of_sheets_and_scripts_are_read() {
         let comma = b"time_ms;op;offset;size\n0,5;W;0;4096\n1;R;4096;4096\n1,75;R;4096;4096\n";
-        let at = |text: &[u8]| read(&FORMAT, text).iter().map(|it| it.at).collect::<Vec<_>>();
+        let at = |text: &[u8]| {
+            let all = read_with(text, &ReadOptions::default()).unwrap();
+            all.iter().map(|it| it.at).collect::<Vec<_>>()
+        };
         assert_eq!(at(comma), [500_000, 1_000_000, 1_750_000]);
         let blanks = b"time_ms  op offset size\n0.5 W 0    4096\n1.75 R 4096 4096\n";
         assert_eq!(at(blanks), [500_000, 1_750_000]);

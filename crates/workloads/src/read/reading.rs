@@ -139,12 +139,18 @@ impl Reading {
         found.filter(|ns| *ns > 0)
     }
 
+    /// True if the column of the disk is there, and blank.
+    fn is_blank<'a>(&self, field: impl Fn(usize) -> Option<&'a [u8]>) -> bool {
+        self.device.and_then(field).is_some_and(|text| !text.is_empty())
+    }
+
     /// The line that these fields are.
     pub(crate) fn line<'a>(
         &mut self,
         field: impl Fn(usize) -> Option<&'a [u8]>,
     ) -> Result<Line, LineError> {
-        let field = |index: usize| match field(index) {
+        let given = field;
+        let field = |index: usize| match given(index) {
             Some(field) => Ok(field.trim_ascii()),
             None => Err(LineError { problem: format!("no column {}", index + 1), expected: LINE }),
         };
@@ -156,8 +162,10 @@ impl Reading {
         }
         let (at, is_early) = self.at(field)?;
         let device = match self.device.map(field).transpose()? {
-            // It cannot be told of which disk the request was.
-            Some(b"") if self.is_capture => return Ok(Line::Skip("without_device")),
+            // A blank column: the disk of the request cannot be told. A line without the column has one disk.
+            Some(b"") if self.is_capture && self.is_blank(&given) => {
+                return Ok(Line::Skip("without_device"));
+            }
             Some(text) => self.device(text)?,
             None => 0,
         };
@@ -199,7 +207,7 @@ impl Reading {
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, LineError> {
-        if text.iter().all(u8::is_ascii_digit) {
+        if text.iter().all(u8::is_ascii_digit) && !(self.is_capture && text.is_empty()) {
             return DEVICE.u32(text);
         }
         let mut pair = text.splitn(2, |byte| matches!(byte, b',' | b':'));
