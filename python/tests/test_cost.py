@@ -294,8 +294,8 @@ def test_prices_of_an_experiment_lie_below_options(ssdlab, refused, tmp_path):
     assert "capacity_dollars_per_gb = 2, years = 3" in ssdlab("cost", "out").stdout
     done = ssdlab("cost", "out", "--device-dollars", 7)
     assert "device_dollars = 7, years = 3" in done.stdout
-    assert "--set cost.pue=0.5: 0.5 is not" in refused("run", "priced.toml", "--set", "cost.pue=0.5")
-    assert "--set cost.watts=-1: -1 is not" in refused("run", "priced.toml", "--set", "cost.watts=-1")
+    assert "cost.pue=0.5: 0.5 is not" in refused("run", "priced.toml", "--set", "cost.pue=0.5")
+    assert "cost.watts=-1: -1 is not" in refused("run", "priced.toml", "--set", "cost.watts=-1")
     assert "one price" in refused("run", "priced.toml", "--set", "cost.device_dollars=1")
     assert "did you mean cost.years?" in refused("run", "priced.toml", "--set", "cost.yeers=1")
 
