@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     )
     from ssdlab.rating import Rating, endurance
     from ssdlab.reports import report
-    from ssdlab.results import Record, Results
+    from ssdlab.results import Results
+    from ssdlab.results.records import Record
     from ssdlab.running import Experiment, Progress, run
     from ssdlab.sizing import Sizing, size
     from ssdlab.stepping import Drive
@@ -139,7 +140,7 @@ _PLACES = {
     "Placement": "placement:Placement",
     "Progress": "running:Progress",
     "Rating": "rating:Rating",
-    "Record": "results:Record",
+    "Record": "results.records:Record",
     "Rest": "_core:Rest",
     "Results": "results:Results",
     "Sizing": "sizing:Sizing",

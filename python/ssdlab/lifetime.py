@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ssdlab.numbers import decimal_size
+from ssdlab.units import decimal_size
 
 
 class Lifetime(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ssdlab.numbers import plural, significant
+from ssdlab.units import plural, significant
 
 #: The narrow no-break space before a unit.
 THIN = "\u202f"

@@ -73,8 +73,8 @@ def is_sheet(text: str) -> bool:
 
 def _solved(sheet: Layer) -> Layer:
     """The drive of a data sheet. Raises `InputError` for one that contradicts itself."""
-    from ssdlab.device import contradictions, given
-    from ssdlab.device.solve import solve
+    from ssdlab.datasheet import contradictions, given
+    from ssdlab.datasheet.solve import solve
 
     found = given.parse(sheet.source, sheet.text)
     contradictions.refuse(found)

@@ -1,12 +1,13 @@
 """Terminal output of commands: wrapped text, tables, a progress bar.
 
-Only this module and those named `display` need rich, and are imported only to show something:
-`ssdlab --help` and runs for a script start without it.
+Only this module, those named `display` and the parts of their tables need rich. They are imported
+to show something: `ssdlab --help` and runs with `--quiet` start without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import IO, Any
@@ -52,14 +53,49 @@ def rendered(console: Console, sections: list[RenderableType]) -> str:
     return text.translate(ASCII) if getattr(console, "plain", False) else text
 
 
-def fact_table(title: str, rows: list[tuple[str, str]]) -> RenderableType:
-    """A title, and below it names with their values."""
+class Canvas:
+    """Output for a file: `width` cells; `plain` if it takes only ASCII."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._console, self.plain = console_for(file)
+        self.width: int = self._console.width
+
+    def draw(self, parts: Iterable[RenderableType | None]) -> str:
+        """The parts that are not None, with an empty line between them."""
+        return rendered(self._console, [part for part in parts if part is not None])
+
+
+def grid(columns: str) -> Table:
+    """A table without lines. `columns` has a letter per column: its side, l or r, in capitals if
+    cells may fold.
+    """
     table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")  # a name may go on in the next line, a number may not
-    table.add_column(justify="right", no_wrap=True)
-    for name, value in rows:
-        table.add_row(name, value)
+    for letter in columns:
+        justify: Any = "right" if letter in "rR" else "left"
+        table.add_column(justify=justify, no_wrap=letter.islower(), overflow="fold")
+    return table
+
+
+def fact_table(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """A title, and below it names with their values."""
+    table = grid("Lr")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return Group(Text(title, style="bold"), table)
+
+
+def continued(command: str, width: int) -> str:
+    """A command in lines that fit, each but the last ending as a shell wants it."""
+    lines = [""]
+    for word in re.split(r" (?=--)", command):
+        if not lines[-1]:
+            lines[-1] = word
+        elif len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+    return "\n".join(lines)
 
 
 class _SideBySide:

@@ -10,7 +10,7 @@ import pytest
 
 import ssdlab as package
 from ssdlab.calibration import regression
-from ssdlab.running import outputs
+from ssdlab.results import outputs
 
 #: Results of fio on a real disk, which lie beside the repository where there are any.
 ARCHIVE = Path(__file__).parents[3] / "shared/traces/fio_sweep_local_disk.json.tar.zst"

@@ -6,7 +6,7 @@ import pytest
 
 import ssdlab as package
 from ssdlab.calibration import search
-from ssdlab.running import outputs
+from ssdlab.results import outputs
 
 pytest.importorskip("scipy")
 

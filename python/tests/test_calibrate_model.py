@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ssdlab
-from ssdlab.running import outputs
+from ssdlab.results import outputs
 
 pytest.importorskip("scipy")
 

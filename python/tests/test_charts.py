@@ -29,9 +29,9 @@ from ssdlab.charts import (
 )
 from ssdlab.costing import Need, Prices, bill, of_results
 from ssdlab.costing import figures as of_cost
-from ssdlab.results import PARTS
-from ssdlab.running import figures as of_run
-from ssdlab.running import over_time
+from ssdlab.results import figures as of_run
+from ssdlab.results import over_time
+from ssdlab.results.records import PARTS
 from ssdlab.sweeps import figures as of_sweep
 from ssdlab.trace import figures as of_trace
 

@@ -6,9 +6,10 @@ import re
 import pytest
 
 import ssdlab
-from ssdlab import _core, counters, numbers
+from ssdlab import _core, counters
 from ssdlab.reports import runs
-from ssdlab.running import display
+from ssdlab.results import display
+from ssdlab.units import count
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_the_terminal_shows_the_counters_that_have_words_for_it(drive, request):
     assert sum(row.terminal for row in flash) >= 4
     places = []
     for row in flash:
-        number = numbers.count(section(results, row.section)[row.key])
+        number = count(section(results, row.section)[row.key])
         found = re.search(rf"{re.escape(row.label)} +{re.escape(number)}\b", text)
         assert bool(found) == row.terminal, row.key
         if found:

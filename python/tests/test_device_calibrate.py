@@ -2,10 +2,11 @@
 
 import pytest
 
-from ssdlab.device import arithmetic, calibrate, given
-from ssdlab.device.arithmetic import Flash
+from ssdlab.datasheet import arithmetic, given
+from ssdlab.datasheet.arithmetic import Flash
+from ssdlab.datasheet.solve import solve
+from ssdlab.device import calibrate
 from ssdlab.device.check import Outcome
-from ssdlab.device.solve import solve
 
 SHEET = """
 name = "A drive"
@@ -23,7 +24,7 @@ rand_read_depth = 128
 
 def parsed(keys):
     """`keys` as `Drive.keys` gives them to a simulation, back as numbers."""
-    from ssdlab.device.units import BANDWIDTH, SIZE, TIME
+    from ssdlab.units import BANDWIDTH, SIZE, TIME
 
     seconds = {
         (section, key): TIME.parse(key, value) if value != "0us" else 0.0

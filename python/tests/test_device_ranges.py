@@ -6,7 +6,8 @@ import pytest
 
 from ssdlab import layers
 from ssdlab.calibration import jobs
-from ssdlab.device import given, ranges, solve
+from ssdlab.datasheet import given, solve
+from ssdlab.device import ranges
 
 SHEET = """
 name = "Small"

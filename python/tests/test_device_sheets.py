@@ -8,7 +8,7 @@ import ssdlab
 from ssdlab._core import InputError
 from ssdlab.device import check, sheet
 from ssdlab.device.measurements import MEASUREMENTS, experiment
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit
+from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit
 
 ONE = """
 device = "agrawal2008"

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from ssdlab._core import InputError
-from ssdlab.device import arithmetic, contradictions, given
-from ssdlab.device.arithmetic import Flash
-from ssdlab.device.drive import Drive
-from ssdlab.device.solve import solve
+from ssdlab.datasheet import arithmetic, contradictions, given
+from ssdlab.datasheet.arithmetic import Flash
+from ssdlab.datasheet.drive import Drive
+from ssdlab.datasheet.solve import solve
 
 SHEET = {
     "name": "A drive",

@@ -6,10 +6,10 @@ import io
 import pytest
 
 import ssdlab
-from ssdlab import numbers
+from ssdlab import units
 from ssdlab.charts import stacks as characters
-from ssdlab.results import PARTS
-from ssdlab.running import display
+from ssdlab.results import display
+from ssdlab.results.records import PARTS
 
 
 class Terminal(io.StringIO):
@@ -165,7 +165,7 @@ def test_tables_can_be_drawn_in_ascii():
     assert "Where the time goes" in text
 
 
-@pytest.mark.parametrize("module", [numbers, ssdlab.catalogue, ssdlab])
+@pytest.mark.parametrize("module", [units, ssdlab.catalogue, ssdlab])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0
 

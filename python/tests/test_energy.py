@@ -3,7 +3,7 @@
 import pytest
 
 import ssdlab as lab
-from ssdlab.running import over_time
+from ssdlab.results import over_time
 
 DRIVE = {"device.blocks_per_plane": 32, "workload.requests": 3000}
 

@@ -75,7 +75,7 @@ def test_every_place_that_asks_is_provoked():
 
 #: Questions that are not provoked here: options of a trace are keywords of a function, an order is
 #: answered with its form, and a sheet whose keys are right takes seconds.
-UNPROVOKED = {"lab/src/trace.rs", "lab/src/faults/order.rs", "ssdlab/device/given.py"}
+UNPROVOKED = {"lab/src/trace.rs", "lab/src/faults/order.rs", "ssdlab/datasheet/given.py"}
 
 
 def test_what_was_meant_by_an_option_of_a_function_is_taken(tmp_path):

@@ -13,7 +13,7 @@ from ssdlab import trace as traces
 from ssdlab.costing import Prices, of_results
 from ssdlab.rating import rate
 from ssdlab.reports import one, several
-from ssdlab.running import display
+from ssdlab.results import display
 
 #: A drive of 360 MB behind a write buffer, with 512 superblocks rated for 400 erasures.
 DRIVE = """

@@ -12,7 +12,7 @@ from ssdlab import layers, sources
 from ssdlab.comparison import display as comparison_display
 from ssdlab.rating import display as endurance_display
 from ssdlab.rating import rate
-from ssdlab.running import display as run_display
+from ssdlab.results import display as run_display
 from ssdlab.sweeps import display as sweep_display
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import ssdlab
-from ssdlab.results import PARTS
+from ssdlab.results.records import PARTS
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import io
 import pytest
 
 import ssdlab
-from ssdlab.running import display
+from ssdlab.results import display
 
 DRIVE = {
     "device.channels": 2,

@@ -9,7 +9,7 @@ import pytest
 
 import ssdlab
 from ssdlab import InputError, foreign, layers, reading
-from ssdlab.device import contradictions, given
+from ssdlab.datasheet import contradictions, given
 from ssdlab.results import Results
 
 LIMITED = 25

@@ -206,15 +206,15 @@ def test_a_foreign_journal_stays(ssdlab, tmp_path, content):
 
 
 def test_a_file_that_has_come_in_the_meantime_stays(ssdlab, tmp_path, monkeypatch):
-    from ssdlab.running import perform
+    from ssdlab.running import command
 
-    real = perform.run_layers
+    real = command.run_layers
 
     def run(*arguments, **options):
         (tmp_path / "a.json").write_text(FOREIGN)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(perform, "run_layers", run)
+    monkeypatch.setattr(command, "run_layers", run)
     done = ssdlab("run", *RUN.split(), "--json", "a.json")
     assert done.returncode == 1 and "requests in" in done.stdout
     assert (tmp_path / "a.json").read_text() == FOREIGN

@@ -9,8 +9,8 @@ import pytest
 
 import ssdlab
 from ssdlab import InputError, Results, Sweep, readable
-from ssdlab.running.display import results_table
-from ssdlab.running.verdict import verdict
+from ssdlab.results.display import results_table
+from ssdlab.results.verdict import verdict
 
 VOID = {"meta", "br", "input"}
 SVG = {"line", "polyline", "rect", "path", "br"}

@@ -8,9 +8,9 @@ import ssdlab
 from ssdlab import readable
 from ssdlab.charts import Axis, Figure, Series, style, svg
 from ssdlab.reports import page, trust
-from ssdlab.running import figures
-from ssdlab.running.facts import Facts
-from ssdlab.running.verdict import verdict
+from ssdlab.results import figures
+from ssdlab.results.facts import Facts
+from ssdlab.results.verdict import verdict
 
 
 def _run(device="agrawal2008", workload="random-read", requests=None, **changes):

@@ -196,7 +196,7 @@ def test_the_figure_has_a_line_for_each_number_of_drives_and_the_goal(given):
 
 
 def test_examples_of_the_docs():
-    for module in (sizing, ssdlab.numbers):
+    for module in (sizing, ssdlab.units):
         found = doctest.testmod(module)
         assert found.attempted and not found.failed
 

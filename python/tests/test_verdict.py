@@ -10,8 +10,8 @@ import pytest
 
 import ssdlab
 from ssdlab import Results
-from ssdlab.running import advice, layers_of, perform
-from ssdlab.running.verdict import RULES, Verdict, verdict
+from ssdlab.results.verdict import RULES, Verdict, verdict
+from ssdlab.running import advice, command, layers_of
 
 SMALL = {"device.blocks_per_plane": 64, "workload.requests": 6000}
 CLEANING = SMALL | {"run.precondition": "random:1", "workload.read_share": 0.5}
@@ -238,7 +238,7 @@ def test_an_interrupted_trial_leaves_the_results(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(advice, "tried", interrupted)
-    perform._advise(results, [], str)
+    command._advise(results, [], str)
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "ssdlab: the trial of changes was interrupted\n")
 

@@ -9,7 +9,7 @@ import pytest
 import ssdlab
 from ssdlab.comparison import display as comparison
 from ssdlab.reports import page
-from ssdlab.running import display
+from ssdlab.results import display
 from ssdlab.sweeps import display as sweeps
 
 #: A drive of a package that a few thousand writes go around.

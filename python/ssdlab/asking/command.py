@@ -8,12 +8,11 @@ from pathlib import Path
 
 import click
 
-from ssdlab import asking, delivery, forms
+from ssdlab import asking, delivery, forms, interruption
 from ssdlab._core import InputError
 from ssdlab.asking import health as healths
 from ssdlab.choosing import InterruptedChoice, Offer
 from ssdlab.cli import drives as shared
-from ssdlab.cli import signals
 from ssdlab.cli.options import ExamplesFirst
 
 
@@ -96,11 +95,11 @@ def ask(
         click.echo("".join((*head, display.row(offer, question))), nl=False)
         head.clear()
 
-    interruption: InterruptedChoice | None = None
+    interrupted: InterruptedChoice | None = None
     try:
         found = asking.answer(question, told if is_shown else None)
     except InterruptedChoice as error:
-        interruption, found = error, asking.Answer(question, error.choice)
+        interrupted, found = error, asking.Answer(question, error.choice)
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
         delivery.write(json_file, text, forms.ANSWER)
@@ -108,8 +107,8 @@ def ask(
         click.echo(text, nl=False)
     elif is_shown:
         click.echo("".join((*head, display.end(found))), nl=False)
-    if interruption is not None:
-        raise signals.Interrupted(interruption.said) from interruption
+    if interrupted is not None:
+        raise interruption.Interrupted(interrupted.said) from interrupted
     if found.choice.best is None:
         sys.exit(1)
 

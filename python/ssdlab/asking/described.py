@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ssdlab.asking import words
-from ssdlab.numbers import decimal_size, size
 from ssdlab.sizing.load import Load
+from ssdlab.units import decimal_size, size
 
 #: Assumptions for unspecified values.
 READ_SHARE, BLOCK, DEPTH = 0.7, 4096, 32

@@ -8,11 +8,10 @@ from ssdlab.asking import Answer, Question
 from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons
 from ssdlab.choosing.display import prices
-from ssdlab.costing.display import dollars
-from ssdlab.numbers import decimal_size, duration
-from ssdlab.running.facts import tail
+from ssdlab.results.facts import tail
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
+from ssdlab.units import decimal_size, dollars, duration
 
 HEAD = f"{'drive':<20}{'':>4}{'capacity':>9}{'read p99':>9}{'write p99':>10}{'life':>20}"
 HEAD += f"{'dollars':>9}  lacks"

@@ -8,8 +8,8 @@ from typing import Any
 
 from ssdlab._core import InputError
 from ssdlab.asking.described import Asked
-from ssdlab.numbers import duration, size
 from ssdlab.sizing.load import Load
+from ssdlab.units import duration, size
 
 
 def is_json(found: Any) -> bool:

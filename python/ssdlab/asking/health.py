@@ -13,11 +13,10 @@ from ssdlab.asking import what as things
 from ssdlab.asking.lines import wrapped
 from ssdlab.catalogue import devices
 from ssdlab.choosing.reasons import RATED_YEARS
-from ssdlab.device.units import SIZE
 from ssdlab.foreign import smart
-from ssdlab.numbers import decimal_size, size
 from ssdlab.running import Experiment
 from ssdlab.sizing.trial import DAYS
+from ssdlab.units import SIZE, decimal_size, size
 
 #: The rating and the flash are said to disagree where one is used this many times as much.
 APART = 1.5

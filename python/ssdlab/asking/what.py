@@ -131,7 +131,7 @@ def _job(path: Path) -> Asked:
 
 def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked:
     from ssdlab.choosing.trace import SHORT_SECONDS, facts
-    from ssdlab.numbers import size
+    from ssdlab.units import size
 
     load = Load.of(path, columns)
     found, asked = facts(load, assignments)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ssdlab._core import InputError
 from ssdlab.costing.need import is_latency
-from ssdlab.device.units import TIME
+from ssdlab.units import TIME
 
 #: Forms of a load, for messages.
 AS_LOAD = '"70/30 8K random, 20 K IOPS" or "4K writes, sequential, QD 16, over 200 GB"'

@@ -11,7 +11,7 @@ import click
 from ssdlab import cache as module
 from ssdlab import delivery, forms, readable
 from ssdlab.cli.options import ExamplesFirst
-from ssdlab.numbers import size
+from ssdlab.units import size
 
 
 class Shows(ExamplesFirst, click.Group):

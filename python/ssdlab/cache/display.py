@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from typing import IO, Any
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from ssdlab import readable
-from ssdlab.layout import Canvas, Columns, Part, Text
-from ssdlab.numbers import duration, size
+from ssdlab.terminal import Canvas, Columns
+from ssdlab.units import duration, size
 
 #: Entries that are shown; `--json` has all of them.
 MOST = 20
@@ -26,7 +29,9 @@ def cache(found: dict[str, Any], file: IO[str]) -> str:
     kept = readable.counted(len(entries), "prepared drive")
     if traces := found["traces"]:
         kept += f" and {readable.counted(len(traces), 'converted trace')}"
-    parts: list[Part] = [head.append(f"\n{kept}, {size(found['bytes'])}{limit}", "default")]
+    parts: list[RenderableType] = [
+        head.append(f"\n{kept}, {size(found['bytes'])}{limit}", "default")
+    ]
     for rows, table in ((entries, _table), (traces, _traces)):
         if rows:
             parts.append(table(rows[:MOST]))

@@ -16,7 +16,7 @@ from typing import Any
 from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.calibration.regression import Weights
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 from ssdlab.running import Part
 
 __all__ = ["Calibration", "calibrate"]

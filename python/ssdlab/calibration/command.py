@@ -16,8 +16,8 @@ from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import ALLOW_CODE, FORCE, QUIET, ExamplesFirst
-from ssdlab.device.units import SIZE
 from ssdlab.trace.command import _errors, reading_options
+from ssdlab.units import SIZE
 
 PATH = click.Path(path_type=Path)
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.calibration.points import size_text
-from ssdlab.numbers import decimal_size, duration
 from ssdlab.terminal import console_for, rendered
+from ssdlab.units import decimal_size, duration
 
 
 def table(found: Mapping[str, Any], file: IO[str]) -> str:

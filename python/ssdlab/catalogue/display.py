@@ -15,8 +15,8 @@ from ssdlab.catalogue import glossary
 from ssdlab.catalogue.devices import GROUPS, Device
 from ssdlab.catalogue.search import USES, Found, synonym
 from ssdlab.catalogue.search import keys as find_keys
-from ssdlab.numbers import decimal_size
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.units import decimal_size
 
 
 def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:

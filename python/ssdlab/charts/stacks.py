@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from ssdlab.layout import Text
+from rich.text import Text
 
 #: Style of the parts of a bar, in order: glyph, its substitute, and colour.
 LOOKS = (

@@ -16,7 +16,7 @@ from ssdlab.charts.flow import flow, ratio
 from ssdlab.charts.frame import HEIGHT, SIDE, colour_class, frame, svg
 from ssdlab.charts.strips import strips
 from ssdlab.charts.style import COLOURS
-from ssdlab.numbers import cell_text
+from ssdlab.units import cell_text
 
 __all__ = ["draw", "figure", "flow", "ratio", "stacks", "strips"]
 

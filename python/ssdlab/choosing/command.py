@@ -8,12 +8,11 @@ from pathlib import Path
 
 import click
 
-from ssdlab import choosing, delivery, forms, sizing, terminal
+from ssdlab import choosing, delivery, forms, interruption, sizing, terminal
 from ssdlab.cli import drives as shared
-from ssdlab.cli import signals
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.costing import need as needs
-from ssdlab.device.units import TIME
+from ssdlab.units import TIME
 
 
 @click.command(
@@ -84,7 +83,7 @@ def choose(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         delivery.refuse(json_file, forms.CHOICE)
-    interruption: choosing.InterruptedChoice | None = None
+    interrupted: choosing.InterruptedChoice | None = None
     with terminal.steps(sys.stderr, "choosing", quiet) as bar:
         try:
             found = choosing.choose(
@@ -104,7 +103,7 @@ def choose(
                 told=None if bar is None else lambda _, done, all_: bar(done, all_),
             )
         except choosing.InterruptedChoice as error:
-            interruption, found = error, error.choice
+            interrupted, found = error, error.choice
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
         delivery.write(json_file, text, forms.CHOICE)
@@ -114,7 +113,7 @@ def choose(
         from ssdlab.choosing import display
 
         click.echo(display.choice(found, sys.stdout), nl=False)
-    if interruption is not None:
-        raise signals.Interrupted(interruption.said) from interruption
+    if interrupted is not None:
+        raise interruption.Interrupted(interrupted.said) from interrupted
     if found.best is None:
         sys.exit(1)

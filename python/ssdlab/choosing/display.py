@@ -9,11 +9,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab.choosing import Choice, Offer
-from ssdlab.costing.display import dollars
-from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines
+from ssdlab.units import decimal_size, dollars, duration
 
 
 def choice(found: Choice, file: IO[str]) -> str:

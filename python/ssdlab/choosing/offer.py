@@ -11,9 +11,9 @@ from typing import Any
 
 from ssdlab import layers, sources
 from ssdlab.choosing import reasons
-from ssdlab.device import given
+from ssdlab.datasheet import given
 from ssdlab.market import Rated, shipped
-from ssdlab.running.facts import tail
+from ssdlab.results.facts import tail
 from ssdlab.sizing.trial import DAYS, Trial
 
 HOURS_PER_DAY = 24

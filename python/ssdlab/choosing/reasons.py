@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.numbers import duration
 from ssdlab.sizing import life as life_text
 from ssdlab.sizing import said
 from ssdlab.sizing.trial import DAYS, Goal, Trial
+from ssdlab.units import duration
 
 if TYPE_CHECKING:
     from ssdlab.choosing.offer import Offer

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ssdlab import layers
-from ssdlab.numbers import size
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing import DRIVE
 from ssdlab.sizing.fit import is_sample, is_wide, read
 from ssdlab.sizing.load import Load
+from ssdlab.units import size
 
 #: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
 SHORT_SECONDS = 600.0

@@ -4,9 +4,7 @@ Scripts depend on its contract: results on standard output, everything else on s
 status 0 done, 1 the run could not be completed, 2 the input was wrong, 130 interrupted by Ctrl-C,
 143 by SIGTERM, with one message that begins with "ssdlab: ".
 
-Scripts often start it for a short run, so plain commands are handled without click, whose import
-takes longer than a short run: printing the version, and a run with plain options. Everything else,
-and whatever fails, is the business of `group`.
+Each command is imported when it is called (`group`), so that a start imports little.
 """
 
 from __future__ import annotations
@@ -30,31 +28,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(f"ssdlab {version}", flush=True)
             return 0
-        if words[:1] == ["run"]:
-            from ssdlab.cli import quick
-
-            options = quick.options_of(words[1:])
-            if options is not None:
-                from ssdlab import delivery
-                from ssdlab.running import perform
-
-                with delivery.command(options.pop("force")) as outputs:
-                    perform.run(**options)
-                return outputs.status
         from ssdlab.cli import group
 
         return group.main(words)
     except KeyboardInterrupt as error:
         # Without click, whose import could take longer than Ctrl-C may be answered.
-        from ssdlab.cli import signals
+        from ssdlab import interruption
 
-        return signals.told(error)
+        return interruption.told(error)
     except Exception as error:
         try:
             from ssdlab.cli import group
 
             return group.told(error)
         except KeyboardInterrupt as interrupt:
-            from ssdlab.cli import signals
+            from ssdlab import interruption
 
-            return signals.told(interrupt)
+            return interruption.told(interrupt)

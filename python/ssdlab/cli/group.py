@@ -7,12 +7,11 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from ssdlab import _core, files, layers, portable
-from ssdlab.cli import signals
+from ssdlab import _core, files, interruption, layers, portable
 from ssdlab.cli.options import HELP_ALL, ExamplesFirstGroup
 
 NOT_COMPLETED = 1
@@ -86,6 +85,13 @@ RENAMED: Mapping[str, str] = {
 class Commands(ExamplesFirstGroup):
     """The group of `COMMANDS`, each imported on demand: the others start fast."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. An interruption becomes an abort: click would print an empty line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command of one word."""
         return sorted({*COMMANDS} - {*BELOW})
@@ -157,7 +163,7 @@ def cli() -> None:
 def main(words: Sequence[str]) -> int:
     """Run the command that `words` ask for; the exit status."""
     try:
-        with signals.SigtermInterrupts():
+        with interruption.SigtermInterrupts():
             return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
     except (Exception, KeyboardInterrupt) as error:
         return told(error)
@@ -176,7 +182,7 @@ def told(failure: BaseException) -> int:
         return _complain(message.rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
         # An interrupted command has its own message.
-        status = signals.status_of(error) or NOT_COMPLETED
+        status = interruption.status_of(error) or NOT_COMPLETED
         return _complain(error.format_message(), status)
     except _core.InputError as error:
         return _complain(layers.named(str(error)), WRONG_INPUT)
@@ -193,7 +199,7 @@ def told(failure: BaseException) -> int:
     except _core.InternalError as error:
         return _complain(f"{error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort) as error:
-        return signals.told(error)
+        return interruption.told(error)
     except files.NotWrittenError as error:
         return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, SIZE, TIME
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Part, run
+from ssdlab.units import BANDWIDTH, SIZE, TIME
 
 #: Requests of a copy: their size, and how many are outstanding.
 BLOCK, DEPTH = 128 * 1024, 32

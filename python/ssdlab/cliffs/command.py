@@ -19,7 +19,7 @@ from ssdlab.cli.options import (
     no_cache,
     one_device,
 )
-from ssdlab.device.units import SIZE, TIME
+from ssdlab.units import SIZE, TIME
 
 
 @click.command(

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.cliffs import Cliff
-from ssdlab.numbers import decimal_size, duration
 from ssdlab.terminal import console_for, rendered
+from ssdlab.units import decimal_size, duration
 
 
 def cliff(found: Cliff, within: float | None, file: IO[str]) -> str:

@@ -20,13 +20,13 @@ from ssdlab._core import InputError
 from ssdlab.comparison import load, measured
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
-from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
 from ssdlab.running import Experiment
 from ssdlab.settings import changed
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
+from ssdlab.units import cell_text
 
 if TYPE_CHECKING:
     from ssdlab.comparison.plots import Plots

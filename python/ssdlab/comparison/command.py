@@ -14,12 +14,13 @@ import click
 
 from ssdlab import _core, delivery, forms, layers, sources, terminal
 from ssdlab.charts import matplotlib
-from ssdlab.cli import completion, stack
+from ssdlab.cli import completion
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import Layer, permitting
-from ssdlab.running import Experiment, figures
+from ssdlab.results import figures
+from ssdlab.running import Experiment, stack
 from ssdlab.sweeps import space
 from ssdlab.sweeps.backends import Lost
 

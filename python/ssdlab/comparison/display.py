@@ -13,9 +13,9 @@ from rich.text import Text
 from ssdlab.comparison import Comparison, grid
 from ssdlab.comparison.grid import Cell, Grid, Overall
 from ssdlab.confidence import margin
-from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Objective, said, spoken
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines
+from ssdlab.units import duration
 
 
 def compare_table(found: Comparison, file: IO[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
 from ssdlab.charts import Axis, Figure, Series, matplotlib
-from ssdlab.running import figures
+from ssdlab.results import figures
 from ssdlab.sweeps.table import spoken
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ssdlab.costing.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_res
 from ssdlab.costing.need import Need
 from ssdlab.costing.prices import DEVICE, Prices, option
 from ssdlab.costing.rule import break_even_seconds
-from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Goals, Objective
+from ssdlab.units import duration
 
 __all__ = [
     "Bill",

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.costing import Bill, Need, cheapest
-from ssdlab.numbers import count, duration, significant
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
+from ssdlab.units import count, dollars, duration, significant
 
 #: Maximum number of designs shown, the cheapest first.
 MOST_ROWS = 30
@@ -41,19 +41,6 @@ def shown(
         sections.append(warned)
     sections.append(_verdict(bills, against))
     return rendered(console, sections)
-
-
-def dollars(amount: float) -> str:
-    """Dollars: whole where there are many.
-
-    >>> dollars(45_000), dollars(3.4567), dollars(0.000123), dollars(0)
-    ('$45,000', '$3.46', '$0.000123', '$0')
-    """
-    if amount == 0:
-        return "$0"
-    if amount >= 100:
-        return f"${amount:,.0f}"
-    return f"${significant(amount, 3)}" if amount >= 1 else f"${amount:.3g}"
 
 
 def _warnings(bills: Sequence[Bill]) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from ssdlab._core import InputError
-from ssdlab.device.units import TIME
+from ssdlab.units import TIME
 
 #: Metrics that grow with the number of drives, and limits for each drive.
 AMOUNTS = {

@@ -13,10 +13,10 @@ import click
 from ssdlab import delivery, forms, layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst
-from ssdlab.cli.signals import SigtermInterrupts
-from ssdlab.cli.stack import above
 from ssdlab.crashes import EXT4, LOOP, NBD, OK, PLACES, apps, controls, run
 from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
+from ssdlab.interruption import SigtermInterrupts
+from ssdlab.running.stack import above
 
 #: Drives whose data age, if `--points` does not say how many.
 DRIVES = 20

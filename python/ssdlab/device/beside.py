@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab.device import arithmetic, contradictions
-from ssdlab.device.given import LATENCIES, Given
-from ssdlab.device.solve import solve
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, text
-from ssdlab.numbers import decimal_size
+from ssdlab.datasheet import arithmetic, contradictions
+from ssdlab.datasheet.given import LATENCIES, Given
+from ssdlab.datasheet.solve import solve
+from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, decimal_size, text
 
 #: The figures of sheets by their keys, with their titles in a table, and their units.
 SAID: Mapping[str, tuple[str, Unit | None]] = {

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ssdlab.device import arithmetic
+from ssdlab.datasheet import arithmetic
+from ssdlab.datasheet.contradictions import link_rate
+from ssdlab.datasheet.drive import Drive
+from ssdlab.datasheet.given import LATENCIES, Given
+from ssdlab.datasheet.nand import fastest_read
+from ssdlab.datasheet.solve import BUS_RATES, LEAST_FIRMWARE
 from ssdlab.device.check import Outcome, measure
-from ssdlab.device.contradictions import link_rate
-from ssdlab.device.drive import Drive
-from ssdlab.device.given import LATENCIES, Given
 from ssdlab.device.measurements import LEAST_RATE, MEASUREMENTS
-from ssdlab.device.nand import fastest_read
 from ssdlab.device.sheet import Cell
-from ssdlab.device.solve import BUS_RATES, LEAST_FIRMWARE
-from ssdlab.device.units import size_text
+from ssdlab.units import size_text
 
 #: A cell within this error is no longer corrected.
 CLOSE = 0.01

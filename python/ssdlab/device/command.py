@@ -19,7 +19,7 @@ from ssdlab.cli.options import (
     device_argument,
     one_device,
 )
-from ssdlab.device import given as sheets_given
+from ssdlab.datasheet import given as sheets_given
 from ssdlab.device import origins, sheet
 from ssdlab.device.check import measure
 from ssdlab.device.sheet import VERDICTS
@@ -92,9 +92,10 @@ def from_datasheet(
         delivery.refuse(out, forms.FROM_SHEET)
     if json_path not in (None, "-"):
         delivery.refuse(Path(str(json_path)), forms.SOLVED)
-    from ssdlab.device import contradictions, ranges
+    from ssdlab.datasheet import contradictions
+    from ssdlab.datasheet.solve import solve
+    from ssdlab.device import ranges
     from ssdlab.device.calibrate import calibrate
-    from ssdlab.device.solve import solve
 
     given = sheets_given.parse(str(file), layers.from_file(file).text)
     contradictions.refuse(given)

@@ -14,9 +14,8 @@ from ssdlab.device.calibrate import Fitted
 from ssdlab.device.check import Outcome
 from ssdlab.device.origins import Device
 from ssdlab.device.ranges import Key, Range, Ranges
-from ssdlab.device.units import TIME
-from ssdlab.numbers import duration
 from ssdlab.terminal import console_for, rendered
+from ssdlab.units import TIME, duration
 
 STYLES = {"pass": "green", "kept": "green", "fail": "bold red", "assumed": "yellow", "info": "dim"}
 ORIGINS = {"published": "green", "fitted": "yellow", "guess": "red"}

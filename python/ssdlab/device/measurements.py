@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from ssdlab import lifetime
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
 from ssdlab.results import Results
 from ssdlab.running import Experiment
+from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
 
 Parameters: TypeAlias = Mapping[str, Any]
 

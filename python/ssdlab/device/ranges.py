@@ -19,10 +19,10 @@ from ssdlab import layers, portable
 from ssdlab._core import InputError
 from ssdlab.calibration import jobs
 from ssdlab.calibration.jobs import Job
-from ssdlab.device.drive import Drive
-from ssdlab.device.given import Given
-from ssdlab.device.units import size_text
+from ssdlab.datasheet.drive import Drive
+from ssdlab.datasheet.given import Given
 from ssdlab.layers import Layer
+from ssdlab.units import size_text
 
 SEED = 42
 #: Requests of a simulation: what a burst of cleaning adds must be a small part.

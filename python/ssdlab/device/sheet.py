@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 from ssdlab import toml
 from ssdlab._core import InputError
 from ssdlab.device.measurements import MEASUREMENTS, Measurement
-from ssdlab.device.units import text as text_of
+from ssdlab.units import text as text_of
 
 _OWN = ("measure", "value", "source", "tolerance", "fitted", "note")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")

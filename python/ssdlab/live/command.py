@@ -20,10 +20,10 @@ import click
 from ssdlab import delivery, forms, layers, sources
 from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
-from ssdlab.cli.signals import SigtermInterrupts
-from ssdlab.cli.stack import above
+from ssdlab.interruption import SigtermInterrupts
 from ssdlab.live import LOOPBACK, LiveDevice, roles, serve_layers
 from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
+from ssdlab.running.stack import above
 
 if TYPE_CHECKING:
     from ssdlab.live.watch import Watch
@@ -368,7 +368,7 @@ def serve(
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
-        from ssdlab.running import display
+        from ssdlab.results import display
 
         for name, result in results.items():
             click.echo(f"Export {name}\n" if name else "", nl=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 from ssdlab import layers, sources
 from ssdlab._core import InputError
-from ssdlab.cli.stack import above
 from ssdlab.live import roles
 from ssdlab.live.exports import Room, describe
+from ssdlab.running.stack import above
 
 #: Options of an export, beside the keys of its experiment, which have a dot.
 WORDS = (

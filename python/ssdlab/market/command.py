@@ -16,8 +16,8 @@ from ssdlab import _core, delivery, forms, layers, market, toml
 from ssdlab._core import InputError
 from ssdlab.cli import drives
 from ssdlab.cli.options import PATH, QUIETLY, ExamplesFirst, ExamplesFirstGroup
-from ssdlab.device import contradictions
-from ssdlab.device import given as sheets
+from ssdlab.datasheet import contradictions
+from ssdlab.datasheet import given as sheets
 from ssdlab.market import Rated
 
 #: Where `add` writes if nothing else is said.
@@ -136,7 +136,7 @@ def _drive(what: str, folder: Path) -> tuple[str, Path | None, float | None, str
     if "device" in toml.parse(what, text):
         _core.check_device([layers.from_file(Path(what))])
         return Path(what).stem, Path(what), None, None
-    from ssdlab.device.solve import solve
+    from ssdlab.datasheet.solve import solve
 
     given = sheets.parse(what, text)
     contradictions.refuse(given)

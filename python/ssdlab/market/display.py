@@ -7,9 +7,9 @@ from typing import IO
 
 from rich.text import Text
 
-from ssdlab.costing.display import dollars
 from ssdlab.market import Rated
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.units import dollars
 
 
 def table(rows: Sequence[Rated], file: IO[str]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ssdlab.catalogue import list as catalogue
+from ssdlab import _core
 from ssdlab.device import sheet
 from ssdlab.device.measurements import experiment
 from ssdlab.device.sheet import Cell, Sheet
-from ssdlab.device.units import BANDWIDTH, IOPS, TIME
 from ssdlab.paper.item import Row
 from ssdlab.paper.study import Study
 from ssdlab.running import Part
+from ssdlab.units import BANDWIDTH, IOPS, TIME
 
 #: Reason why a quick study does not judge steady states.
 SHORTER = (
@@ -25,7 +25,7 @@ _UNITS = {TIME.noun: (", us", 1e-6), BANDWIDTH.noun: (", MB/s", 1e6), IOPS.noun:
 
 def sheets() -> list[Sheet]:
     """Data sheets of presets not derived from them, in order of name."""
-    presets = catalogue("devices")
+    presets = dict(_core.list("devices") or [])
     loaded = map(sheet.load, sheet.names())
     return [found for found in loaded if found.device in presets and not found.solved]
 

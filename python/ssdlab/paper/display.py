@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.charts import Figure
-from ssdlab.numbers import study_number
 from ssdlab.paper.item import Item
 from ssdlab.terminal import console_for, rendered
+from ssdlab.units import study_number
 
 
 def item_table(item: Item, file: IO[str]) -> str:

@@ -7,9 +7,9 @@ from html import escape
 
 from ssdlab import _core
 from ssdlab.charts import svg
-from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
 from ssdlab.paper.item import Item, Row, counts
+from ssdlab.units import study_number as number
 
 #: The items about drives that can be bought today; they precede older studies.
 TODAY = ("drives", "ssdiq", "ssdiq-gc", "ssdiq-load")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ssdlab.numbers import percent, size
 from ssdlab.placement.drive import Drive
+from ssdlab.units import percent, size
 
 SECONDS_PER_YEAR = 365 * 86_400
 #: Policies that are plain rules, and all available ones.

@@ -7,9 +7,9 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import count, percent, significant, size
 from ssdlab.placement.answer import Placed, Row
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, warning_lines
+from ssdlab.units import count, percent, significant, size
 
 ORDER = ("none", "address", "size", "hint", "column", "lifetime", "own", "clairvoyant")
 

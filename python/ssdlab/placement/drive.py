@@ -72,7 +72,7 @@ class Drive:
 
 def _flash_bytes(keys: dict[str, Any]) -> float:
     """The flash of a device for data; parity and summaries are none."""
-    from ssdlab.device.units import SIZE
+    from ssdlab.units import SIZE
 
     counts = ("channels", "packages_per_channel", "dies_per_package", "planes_per_die")
     flash = SIZE.parse("device.page_size", str(keys["page_size"]))

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import delivery, forms, layers, terminal
-from ssdlab.cli import signals
+from ssdlab import delivery, forms, interruption, layers, terminal
 from ssdlab.cli.options import (
     ALLOW_CODE,
     PATH,
@@ -19,11 +18,11 @@ from ssdlab.cli.options import (
     no_cache,
     one_device,
 )
-from ssdlab.device.units import TIME
 from ssdlab.pts import Report, chosen, run
 from ssdlab.pts import jobs as of_fio
 from ssdlab.pts import measured as of_drive
 from ssdlab.pts.plan import TESTS
+from ssdlab.units import TIME
 
 
 @click.command(
@@ -140,7 +139,9 @@ def pts(
     _deliver(report, json_file, out, json_path == "-")
     if interrupted is not None:
         count = f"{len(report.simulated)} of {len(report.tests)} tests have ended"
-        raise signals.Interrupted(f"interrupted; {count}, the report is partial") from interrupted
+        raise interruption.Interrupted(
+            f"interrupted; {count}, the report is partial"
+        ) from interrupted
 
 
 class _Printed:

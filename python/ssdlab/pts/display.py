@@ -8,10 +8,10 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import duration
 from ssdlab.pts import sentences
 from ssdlab.pts.outcome import Outcome
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.units import duration
 
 #: Rows of write saturation.
 MOST_ROWS = 10

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ssdlab.numbers import decimal_size, duration
 from ssdlab.pts.outcome import KNEE, RESPONSE_US, Outcome
 from ssdlab.pts.plan import Load
+from ssdlab.units import decimal_size, duration
 
 
 def of(found: Outcome) -> list[str]:

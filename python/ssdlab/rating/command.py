@@ -18,8 +18,8 @@ from ssdlab.cli.options import (
     no_cache,
     one_device,
 )
-from ssdlab.device.units import SIZE
 from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
+from ssdlab.units import SIZE
 
 
 @click.command(

@@ -7,9 +7,9 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import count, decimal_size
 from ssdlab.rating import FAILURES, Rating
 from ssdlab.terminal import console_for, fact_table, rendered
+from ssdlab.units import count, decimal_size
 
 #: Maximum number of drives with a line each.
 MOST_LINES = 8

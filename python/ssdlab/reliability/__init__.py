@@ -14,7 +14,7 @@ from typing import Any
 
 from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH
+from ssdlab.units import BANDWIDTH
 
 #: Default assumptions: a data sheet's MTTF, and a day.
 LIFE, REPAIR = "1000000h", "24h"

@@ -10,8 +10,8 @@ import click
 
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
-from ssdlab.device.units import SIZE
 from ssdlab.reliability import LIFE, REPAIR, Times, drives, outlook, read
+from ssdlab.units import SIZE
 
 #: Arrays that are simulated where nothing is said.
 GROUPS = 100_000

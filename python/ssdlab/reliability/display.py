@@ -7,10 +7,10 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import size, study_number
 from ssdlab.reliability import HOURS_OF_YEAR, Outlook
 from ssdlab.reliability.drives import Fleet
 from ssdlab.terminal import console_for, fact_table, rendered
+from ssdlab.units import size, study_number
 
 #: Losses are stated per this number of groups.
 THOUSAND = 1000

@@ -8,9 +8,9 @@ from ssdlab import lifetime, pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.results import PARTS, Results, part_labels
-from ssdlab.running import figures, over_time
-from ssdlab.running.verdict import Verdict, verdict
+from ssdlab.results import Results, figures, over_time
+from ssdlab.results.records import PARTS, part_labels
+from ssdlab.results.verdict import Verdict, verdict
 
 #: Halves of a run that differ by less count as equal.
 STEADY = 0.05

@@ -9,10 +9,10 @@ from typing import Any
 
 from ssdlab import _core, counters, layers, lifetime, pages, readable
 from ssdlab.charts import svg
-from ssdlab.numbers import plural
-from ssdlab.results import Kind, Record, Results
-from ssdlab.running import figures
+from ssdlab.results import Results, figures
+from ssdlab.results.records import Kind, Record
 from ssdlab.settings import changed as differing
+from ssdlab.units import plural
 
 #: Sections of results with their own table, and their titles.
 TABLES = {

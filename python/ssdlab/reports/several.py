@@ -10,10 +10,10 @@ from ssdlab import lifetime, pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.results import PARTS, Results, part_labels
-from ssdlab.running import figures, over_time
-from ssdlab.running.facts import Facts
-from ssdlab.running.verdict import verdict
+from ssdlab.results import Results, figures, over_time
+from ssdlab.results.facts import Facts
+from ssdlab.results.records import PARTS, part_labels
+from ssdlab.results.verdict import verdict
 from ssdlab.settings import settings
 
 #: Keys that change nothing in a run but what it records.

@@ -10,8 +10,7 @@ from ssdlab import pages
 from ssdlab._core import operations as kinds
 from ssdlab.charts import svg
 from ssdlab.readable import count, time
-from ssdlab.results import Results
-from ssdlab.running import figures
+from ssdlab.results import Results, figures
 
 #: Operations drawn on a page.
 MAX_DRAWN = 20_000

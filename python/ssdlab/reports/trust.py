@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ssdlab import lifetime, readable
 from ssdlab.results import Results
-from ssdlab.running.facts import Facts
-from ssdlab.running.figures import FEWEST_SLOWER, kinds
+from ssdlab.results.facts import Facts
+from ssdlab.results.figures import FEWEST_SLOWER, kinds
 
 #: A check: kind ("" passed, "w" a warning, "i" to know), name, sentence.
 Check = tuple[str, str, str]

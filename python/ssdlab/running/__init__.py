@@ -295,9 +295,9 @@ class Experiment:
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
         """Simulate a sweep; the arguments are as for `ssdlab.sweep`."""
-        from ssdlab.sweeps import sweep
+        import ssdlab
 
-        return sweep(self, vary=vary, **arguments)
+        return ssdlab.sweep(self, vary=vary, **arguments)
 
     def to_toml(self) -> str:
         """Every key with its value, as a file that reproduces the experiment."""

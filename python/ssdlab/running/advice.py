@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 from ssdlab import readable
 from ssdlab._core import InputError, PolicyError, resolve
-from ssdlab.cli import stack
 from ssdlab.layers import Layer
 from ssdlab.results import Results
-from ssdlab.running import Progress, run_layers
-from ssdlab.running.facts import Facts
-from ssdlab.running.verdict import Verdict
+from ssdlab.results.facts import Facts
+from ssdlab.results.verdict import Verdict
+from ssdlab.running import Progress, run_layers, stack
 
 #: Seconds that all trials of a run may take together.
 SECONDS = 5.0

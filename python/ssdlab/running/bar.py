@@ -19,8 +19,8 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from ssdlab.bars import Share
-from ssdlab.numbers import count, duration
 from ssdlab.running import Progress
+from ssdlab.units import count, duration
 
 
 @contextmanager

@@ -137,7 +137,7 @@ def life_of(trial: Trial) -> str:
 
 def said(trial: Trial, goal: Goal) -> str:
     """Distance of a trial from a goal, in words."""
-    from ssdlab.numbers import duration
+    from ssdlab.units import duration
 
     if goal.figure == "years":
         lasts = trial.mean("years")

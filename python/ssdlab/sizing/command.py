@@ -13,7 +13,7 @@ from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
 from ssdlab.cli import drives as shared
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
-from ssdlab.device.units import SIZE, TIME
+from ssdlab.units import SIZE, TIME
 
 
 @click.command(

@@ -8,10 +8,10 @@ from typing import IO
 from rich.console import RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import Sizing, design, life, life_of
 from ssdlab.sizing.trial import Goal, Trial
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.units import decimal_size, duration
 
 
 def sizing(found: Sizing, file: IO[str]) -> str:

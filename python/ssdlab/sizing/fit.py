@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
-from ssdlab.numbers import size
 from ssdlab.readable import counted
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing.load import Load
 from ssdlab.sweeps.plan import READING
+from ssdlab.units import size
 
 #: Blocks that the measured loops write over: erasures needed for a lifetime, with a margin for a
 #: buffer that absorbs overwrites.

@@ -12,7 +12,7 @@ from typing import Any
 from ssdlab import layers, sources
 from ssdlab import trace as traces
 from ssdlab.layers import Layer
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 
 
 class Facts:

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from ssdlab import delivery, forms, layers, terminal
-from ssdlab.cli import completion, stack
+from ssdlab.cli import completion
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.running import stack
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
 from ssdlab.sweeps.run import MAX_POINTS, run

@@ -7,10 +7,10 @@ from typing import IO
 
 from rich.text import Text
 
-from ssdlab.numbers import cell_text
 from ssdlab.sweeps.result import Sweep
 from ssdlab.sweeps.table import said, spoken
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.units import cell_text
 
 
 def sweep_table(sweep: Sweep, file: IO[str]) -> str:

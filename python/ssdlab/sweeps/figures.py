@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts import Axis, Cells, Figure, Series, Threads
-from ssdlab.numbers import cell_text
+from ssdlab.units import cell_text
 
 Rows = Sequence[dict[str, Any]]
 

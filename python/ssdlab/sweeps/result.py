@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core, arrow, delivery, forms
 from ssdlab._core import InputError
-from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import Results
 from ssdlab.sweeps import seeds, table
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
+from ssdlab.units import cell_text
 
 if TYPE_CHECKING:
     from ssdlab.sweeps.plots import Plots

@@ -16,7 +16,7 @@ from typing import Any
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.numbers import cell_text, duration
+from ssdlab.units import cell_text, duration
 
 #: Parts of the results that are not scalars, or do not belong to the point.
 LEFT_OUT = {

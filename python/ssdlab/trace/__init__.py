@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 
 Path: TypeAlias = str | os.PathLike[str]
 

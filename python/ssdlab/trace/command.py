@@ -17,7 +17,7 @@ from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import QUIET, ExamplesFirst, ExamplesFirstGroup
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 from ssdlab.trace import figures
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.charts import text
-from ssdlab.numbers import count, duration, size
-from ssdlab.results import Record
+from ssdlab.results.records import Record
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side
 from ssdlab.trace import Progress, figures
+from ssdlab.units import count, duration, size
 
 #: Width of the bars of sizes.
 BAR = 40

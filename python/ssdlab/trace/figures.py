@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ssdlab.charts import Axis, Cells, Figure, Series
-from ssdlab.numbers import size
-from ssdlab.results import Record
+from ssdlab.results.records import Record
+from ssdlab.units import size
 
 
 def density(found: Record) -> Figure:

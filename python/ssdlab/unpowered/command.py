@@ -22,7 +22,7 @@ from ssdlab.cli.options import (
     no_cache,
     one_device,
 )
-from ssdlab.device.units import SIZE
+from ssdlab.units import SIZE
 from ssdlab.unpowered import retention as estimated
 
 

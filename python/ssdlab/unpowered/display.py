@@ -8,9 +8,9 @@ from typing import IO, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from ssdlab.numbers import size
 from ssdlab.readable import throughput
 from ssdlab.terminal import console_for, fact_table, rendered
+from ssdlab.units import size
 from ssdlab.unpowered import Kept
 
 #: Losses below this are as good as none.

@@ -16,9 +16,9 @@ from click.shell_completion import CompletionItem
 
 from ssdlab import delivery, forms, layers
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
-from ssdlab.cli.signals import Terminated
-from ssdlab.cli.stack import above, below, default_load
+from ssdlab.interruption import Terminated
 from ssdlab.loopback import Loopback
+from ssdlab.running.stack import above, below, default_load
 from ssdlab.viewing import recording, scenes, serving
 from ssdlab.viewing.sessions import Sessions
 

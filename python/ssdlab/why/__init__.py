@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core, layers
 from ssdlab._core import InputError
-from ssdlab.cli import stack
 from ssdlab.confidence import CONFIDENCE
 from ssdlab.layers import Layer
 from ssdlab.results import Results
-from ssdlab.running import Progress
-from ssdlab.running.facts import Facts
+from ssdlab.results.facts import Facts
+from ssdlab.running import Progress, stack
 from ssdlab.why import changes as proposals
 from ssdlab.why import intervals, metric, trial
 from ssdlab.why.changes import Change

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from ssdlab import _core, sources
 from ssdlab._core import InputError
-from ssdlab.cli import stack
 from ssdlab.comparison.grid import split
 from ssdlab.layers import Layer
-from ssdlab.running.facts import Facts
+from ssdlab.results.facts import Facts
+from ssdlab.running import stack
 
 SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
 #: Groups of `--among`, with their meaning; those first whose changes are cheapest to make.

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from ssdlab import delivery, forms, layers, sources, terminal
-from ssdlab.cli import stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.layers import Layer
 from ssdlab.results import FILE, Results
+from ssdlab.running import stack
 from ssdlab.sweeps.table import spoken
 from ssdlab.why import Why, tried
 from ssdlab.why.changes import GROUPS

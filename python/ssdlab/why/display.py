@@ -10,8 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab import readable
-from ssdlab.layout import continued
-from ssdlab.terminal import console_for, rendered
+from ssdlab.terminal import console_for, continued, rendered
 from ssdlab.why import intervals
 from ssdlab.why.changes import SETTING
 

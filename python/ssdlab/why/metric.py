@@ -10,10 +10,10 @@ from ssdlab._core import InputError
 from ssdlab.costing import bill, of_results
 from ssdlab.costing.need import Need
 from ssdlab.costing.prices import Prices
-from ssdlab.numbers import plural
 from ssdlab.results import Results
-from ssdlab.running.facts import Facts
+from ssdlab.results.facts import Facts
 from ssdlab.sweeps import table
+from ssdlab.units import plural
 
 #: The words of `--for`, beside the names of figures.
 WORDS = ("p99", "mean", "throughput", "tbw", "cost", "watts")

@@ -13,12 +13,11 @@ from typing import TypeAlias
 
 from ssdlab import _core, cache, layers, portable
 from ssdlab._core import InputError, PolicyError
-from ssdlab.cli import stack
 from ssdlab.layers import Layer
 from ssdlab.results import Results
-from ssdlab.running import Progress, run_layers
+from ssdlab.results.facts import Facts
+from ssdlab.running import Progress, run_layers, stack
 from ssdlab.running.advice import preparation
-from ssdlab.running.facts import Facts
 from ssdlab.why.changes import Change
 
 #: Requests of a trial at most: enough for a p99, in most loads for a p99.9.

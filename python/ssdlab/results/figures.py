@@ -7,17 +7,20 @@ an empty one where the results have nothing to show.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssdlab import readable
 from ssdlab._core import operations
 from ssdlab.charts import Axis, Cells, Figure, Level, Series, Spans
 from ssdlab.charts.style import ROLES, RUNS, part_role
-from ssdlab.numbers import duration
-from ssdlab.results import PARTS, Kind, Record, Results, part_labels
+from ssdlab.results.records import PARTS, Kind, Record, part_labels
+from ssdlab.units import duration
+
+if TYPE_CHECKING:
+    from ssdlab.results import Results
 
 #: Results by name, such as "A cleaning.time=blocking".
-Named = Sequence[tuple[str, Results]]
+Named: TypeAlias = "Sequence[tuple[str, Results]]"
 
 #: Minimum start of a latency bin, relative to its end: there are eight of equal width to each
 #: doubling (`engine/src/stats.rs`).

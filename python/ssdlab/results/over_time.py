@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import readable
 from ssdlab.charts import Axis, Band, Figure, Reading, Series
-from ssdlab.results import Kind, Results
-from ssdlab.running.figures import Named, letter, run_role
+from ssdlab.results.figures import Named, letter, run_role
+from ssdlab.results.records import Kind
+
+if TYPE_CHECKING:
+    from ssdlab.results import Results
 
 #: Points of a line; more would be narrower than two pixels.
 MAX_POINTS = 256

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.device import arithmetic
-from ssdlab.device.given import Given
-from ssdlab.device.nand import fastest_read
-from ssdlab.device.units import BANDWIDTH, IOPS, SIZE, text
+from ssdlab.datasheet import arithmetic
+from ssdlab.datasheet.given import Given
+from ssdlab.datasheet.nand import fastest_read
+from ssdlab.units import BANDWIDTH, IOPS, SIZE, text
 
 #: Permitted difference of an endurance stated twice; what rounding and a binary unit explain.
 SAME_ENDURANCE = 0.10

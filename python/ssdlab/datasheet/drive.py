@@ -6,8 +6,8 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab.device.arithmetic import Flash
-from ssdlab.device.units import size_text, time_text
+from ssdlab.datasheet.arithmetic import Flash
+from ssdlab.units import size_text, time_text
 
 #: Mapped units of a simulated drive: a larger one is scaled down to at most twice as many.
 SIMULATED_UNITS = 2_000_000

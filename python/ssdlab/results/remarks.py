@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ssdlab.layout import Facts, Text
-from ssdlab.numbers import count, decimal_size
-from ssdlab.results import Record, Results
+from rich.console import RenderableType
+from rich.text import Text
+
+from ssdlab.results import Results
+from ssdlab.results.records import Record
+from ssdlab.units import count, decimal_size
 
 
 def warm_up(results: Results) -> Text | None:
@@ -87,11 +90,11 @@ def threads(used: Record | None) -> Text | None:
     return Text(f"Threads preparing: {used.preparing}{why}", style="dim")
 
 
-def cache(found: Record | None) -> Facts | None:
+def cache(found: Record | None) -> RenderableType | None:
     """Facts about a cache in front; only where there is one."""
     if not found:
         return None
-    from ssdlab.running import caches
+    from ssdlab.results import caches
 
     return caches.facts(found)
 
@@ -100,7 +103,7 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Standby time of a disk; only of one that may stop."""
     if not disk.get("standby"):
         return []
-    from ssdlab.running import caches
+    from ssdlab.results import caches
 
     return caches.standby(disk)
 
@@ -109,6 +112,6 @@ def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Space of copy-on-write snapshots; only of a drive that keeps some."""
     if not flash.get("snapshots"):
         return []
-    from ssdlab.running import caches
+    from ssdlab.results import caches
 
     return caches.snapshots(flash)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ssdlab.layout import Facts
-from ssdlab.numbers import count, decimal_size, percent
-from ssdlab.results import Record
+from rich.console import RenderableType
+
+from ssdlab.results.records import Record
+from ssdlab.terminal import fact_table
+from ssdlab.units import count, decimal_size, percent
 
 
 def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -35,7 +37,7 @@ def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def facts(cache: Record | None) -> Facts | None:
+def facts(cache: Record | None) -> RenderableType | None:
     """Facts about a cache in front."""
     if not cache:
         return None
@@ -70,4 +72,4 @@ def facts(cache: Record | None) -> Facts | None:
         rows.append(("durable lines lost", count(power.durable_lost)))
         if power.acknowledged_lost:
             rows.append(("answered lines lost", count(power.acknowledged_lost)))
-    return Facts("Cache", rows)
+    return fact_table("Cache", rows)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from ssdlab import _core, counters, lifetime
 from ssdlab.charts import stacks
-from ssdlab.layout import (
-    Beside,
+from ssdlab.results import Results, remarks
+from ssdlab.results.records import PARTS, Host, Kind, Record, part_labels
+from ssdlab.results.verdict import Verdict, verdict
+from ssdlab.terminal import (
     Canvas,
     Columns,
-    Facts,
-    Grid,
-    Group,
-    Part,
-    Text,
     continued,
-    warnings,
+    fact_table,
+    grid,
+    side_by_side,
+    warning_lines,
 )
-from ssdlab.numbers import count, decimal_size, duration, energy, percent, plural, significant
-from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import remarks
-from ssdlab.running.verdict import Verdict, verdict
+from ssdlab.units import count, decimal_size, duration, energy, percent, plural, significant
 
 if TYPE_CHECKING:
     from ssdlab.running.advice import Advice
@@ -56,7 +56,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _classes(results.get("classes")),
         _failures(results.host),
         _breakdown(results, width, plain),
-        Beside.of(_flash(results), _wear(results)),
+        side_by_side(_flash(results), _wear(results)),
         _lifetime(results),
         _health(results.get("health")),
         _ageing(results.get("media")),
@@ -74,7 +74,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         remarks.addresses(results),
         remarks.warm_up(results),
         remarks.notices(results),
-        warnings(results.warning_messages()),
+        warning_lines(results.warning_messages()),
         remarks.steady_state(results),
         _clock(results),
         remarks.threads(results.elapsed.get("threads")),
@@ -82,20 +82,20 @@ def results_table(results: Results, file: IO[str]) -> str:
     return canvas.draw(sections)
 
 
-def _zones(results: Results) -> Part | None:
+def _zones(results: Results) -> RenderableType | None:
     if not results.get("zones"):  # most drives have none: a plain start imports little
         return None
-    from ssdlab.running.zones import part
+    from ssdlab.results.zones import part
 
     return part(results)
 
 
-def _seldom(results: Results, section: str) -> Part | None:
+def _seldom(results: Results, section: str) -> RenderableType | None:
     """A section that few runs have: a plain start imports little."""
     found = results.get(section)
     if not found:
         return None
-    from ssdlab.running.seldom import PARTS
+    from ssdlab.results.seldom import PARTS
 
     return PARTS[section](found)
 
@@ -107,7 +107,7 @@ def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
     return f"\n{canvas.draw([said])}{continued(again(advice.change), canvas.width)}\n"
 
 
-def _headline(results: Results) -> Part:
+def _headline(results: Results) -> RenderableType:
     elapsed = results.elapsed
     title = Text("ssdlab", style="bold")
     title.append(f"  {results.experiment.title}")
@@ -130,7 +130,7 @@ def verdict_of(results: Results) -> Verdict | None:
     return verdict(results) if known else None
 
 
-def _sentence(found: Verdict | None) -> Part | None:
+def _sentence(found: Verdict | None) -> RenderableType | None:
     """The verdict's sentence, as in the report."""
     if found is None:
         return None
@@ -143,7 +143,7 @@ def _kinds(host: Host) -> list[tuple[str, Kind]]:
     return [(kind, it) for kind, it in kinds if it.requests]
 
 
-def _latencies(host: Host) -> Part | None:
+def _latencies(host: Host) -> RenderableType | None:
     kinds = _kinds(host)
     if not kinds:
         return None
@@ -165,7 +165,7 @@ def _latencies(host: Host) -> Part | None:
     return table
 
 
-def _classes(classes: Record | None) -> Part | None:
+def _classes(classes: Record | None) -> RenderableType | None:
     """The latencies of each class of the workload."""
     rows = [(name, *kind) for name, host in (classes or {}).items() for kind in _kinds(host)]
     if not rows:
@@ -186,7 +186,7 @@ def _classes(classes: Record | None) -> Part | None:
     return table
 
 
-def _failures(host: Host) -> Part | None:
+def _failures(host: Host) -> RenderableType | None:
     """Requests that the device refused, which the latencies above do not include."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
@@ -205,7 +205,7 @@ def _ended(host: Kind, status: str) -> int:
     return int(failures.get(status, 0))
 
 
-def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
+def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | None:
     labels = part_labels([results])
     measured = results.host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
@@ -214,7 +214,7 @@ def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
     total = sum(values)
     if not total:
         return None
-    table = Grid("Lrr")
+    table = grid("Lrr")
     for key, us, (glyph, colour) in zip(keys, values, stacks.looks(plain), strict=False):
         if us:
             name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
@@ -223,7 +223,7 @@ def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
     return Group(Text("Where the time goes", style="bold"), bar, table)
 
 
-def _flash(results: Results) -> Part | None:
+def _flash(results: Results) -> RenderableType | None:
     flash = results.get("flash")
     if not flash:
         return None
@@ -247,23 +247,23 @@ def _flash(results: Results) -> Part | None:
     rows += _counts("flash.merges", flash.get("merges", {}))
     rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
     rows += remarks.snapshots(flash)
-    return Facts("Flash", rows)
+    return fact_table("Flash", rows)
 
 
-def _map(results: Results) -> Part | None:
+def _map(results: Results) -> RenderableType | None:
     found = results.get("map")
     if not found:
         return None
     rows = [("hits of look-ups", percent(found["hit_share"]))] if found.get("hit_share") else []
-    return Facts("Map cache", rows + _counts("map", found))
+    return fact_table("Map cache", rows + _counts("map", found))
 
 
-def _buffer(results: Results) -> Part | None:
+def _buffer(results: Results) -> RenderableType | None:
     rows = _counts("buffer", results.get("buffer") or {})
-    return Facts("Write buffer", rows) if rows else None
+    return fact_table("Write buffer", rows) if rows else None
 
 
-def _wear(results: Results) -> Part | None:
+def _wear(results: Results) -> RenderableType | None:
     wear = results.get("wear")
     if not wear:
         return None
@@ -287,7 +287,7 @@ def _wear(results: Results) -> Part | None:
         if first := wear["lifetime"].get("first_expiry"):
             written = decimal_size(first["host_bytes"])
             rows.append(("first block worn out after", written))
-    return Facts("Wear", rows)
+    return fact_table("Wear", rows)
 
 
 def _written(life: lifetime.Lifetime) -> str:
@@ -298,7 +298,7 @@ def _written(life: lifetime.Lifetime) -> str:
     return f"{decimal_size(life.host_bytes)}{around}"
 
 
-def _lifetime(results: Results) -> Part | None:
+def _lifetime(results: Results) -> RenderableType | None:
     """Why the lifetime is not known, and what measures it."""
     life = lifetime.of(results)
     if life is None or life.known or life.unlimited or life.reason is None:
@@ -306,7 +306,7 @@ def _lifetime(results: Results) -> Part | None:
     return Text("Lifetime: ", style="bold").append(f"{life.reason_and_bound}.", style="default")
 
 
-def _health(health: Mapping[str, Any] | None) -> Part | None:
+def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     """Health as in the drive's log, on one line."""
     if not health:  # results of an older version have none
         return None
@@ -319,7 +319,7 @@ def _health(health: Mapping[str, Any] | None) -> Part | None:
     return line
 
 
-def _ageing(media: Mapping[str, Any] | None) -> Part | None:
+def _ageing(media: Mapping[str, Any] | None) -> RenderableType | None:
     """Effects of age and wear on data and reads, on one line."""
     if not media or not media["page_reads"]:
         return None
@@ -332,7 +332,7 @@ def _ageing(media: Mapping[str, Any] | None) -> Part | None:
     return Text("Age: ", style="bold").append(stated, style="default")
 
 
-def _energy(found: Record | None) -> Part | None:
+def _energy(found: Record | None) -> RenderableType | None:
     """Energy, with the load for comparison."""
     if not found or not found.joules or not found.mean_watts:
         return None
@@ -353,11 +353,11 @@ def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
-def _units(units: list[Any], width: int, plain: bool) -> Part | None:
+def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
     busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
     if not busiest or not busiest[0]["busy"]:
         return None
-    table = Grid("llrl")
+    table = grid("llrl")
     rows = []
     for unit in busiest:
         stated = []
@@ -389,7 +389,7 @@ def _errors(live: Any) -> str:
     return f"{error.mean:+.1%}, {error.p99:+.1%} as the {error.seen_by} sees them"
 
 
-def _clock(results: Results) -> Part | None:
+def _clock(results: Results) -> RenderableType | None:
     """Timing accuracy of a live device."""
     live = results.get("live")
     if not live:
@@ -409,7 +409,7 @@ def _clock(results: Results) -> Part | None:
         lost = live.record.lost.to_dict()
         stated = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in lost.items())
         rows.append((f"not in {live.record.file}", stated))
-    facts = Grid("LR")
+    facts = grid("LR")
     for row in rows:
         facts.add_row(*row)
     return Group(title, Text(live.reason), facts) if live.reason else Group(title, facts)

@@ -7,12 +7,14 @@ matplotlib it raises `InputError` with the line that installs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
 from ssdlab.charts import Figure, matplotlib
-from ssdlab.results import Results
-from ssdlab.running import figures, over_time
+from ssdlab.results import Results, figures, over_time
+
+if TYPE_CHECKING:
+    from ssdlab.results import Results
 
 
 class Plots:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
-from ssdlab.numbers import plural
-from ssdlab.results import Results, part_labels
-from ssdlab.running.facts import Facts, tail
+from ssdlab.results import Results
+from ssdlab.results.facts import Facts, tail
+from ssdlab.results.records import part_labels
+from ssdlab.units import plural
 
 #: A part of the mean that matters.
 MATTERS = 0.3

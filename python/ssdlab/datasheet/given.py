@@ -13,7 +13,7 @@ from typing import Any
 
 from ssdlab import _core, toml
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, time_text
+from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, time_text
 
 Reader = Callable[[str, Any], Any]
 

@@ -11,13 +11,13 @@ import math
 from dataclasses import replace
 
 from ssdlab._core import InputError
-from ssdlab.device import arithmetic
-from ssdlab.device.arithmetic import Flash
-from ssdlab.device.contradictions import NOMINAL, link_rate
-from ssdlab.device.drive import Drive
-from ssdlab.device.given import LATENCIES, Given, link_of
-from ssdlab.device.nand import NAND, Nand
-from ssdlab.device.units import BANDWIDTH, IOPS, size_text, text, time_text
+from ssdlab.datasheet import arithmetic
+from ssdlab.datasheet.arithmetic import Flash
+from ssdlab.datasheet.contradictions import NOMINAL, link_rate
+from ssdlab.datasheet.drive import Drive
+from ssdlab.datasheet.given import LATENCIES, Given, link_of
+from ssdlab.datasheet.nand import NAND, Nand
+from ssdlab.units import BANDWIDTH, IOPS, size_text, text, time_text
 
 #: Spare space to assume where none is stated.
 LEAST_SPARE = 0.05

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ssdlab.layout import Facts, Part
-from ssdlab.numbers import count, decimal_size, duration, percent
-from ssdlab.results import Record
-from ssdlab.running import remarks
+from rich.console import RenderableType
+
+from ssdlab.results import remarks
+from ssdlab.results.records import Record
+from ssdlab.terminal import fact_table
+from ssdlab.units import count, decimal_size, duration, percent
 
 #: Activities of the heads, in this order.
 MECHANICS = ("seek", "rotation", "transfer")
 
 
-def handles(fdp: Record) -> Part | None:
+def handles(fdp: Record) -> RenderableType | None:
     """Bytes written and moved by placement handle."""
     rows = []
     for handle in fdp["handles"]:
@@ -33,10 +35,10 @@ def handles(fdp: Record) -> Part | None:
     ):
         if number := fdp["events"].get(event):  # results of an older version know fewer
             rows.append((label, count(number)))
-    return Facts("Placement handles", rows) if rows else None
+    return fact_table("Placement handles", rows) if rows else None
 
 
-def commands(found: Record) -> Part | None:
+def commands(found: Record) -> RenderableType | None:
     """Outcomes of multi-step NVMe commands, and refusals."""
     rows = [
         (label, decimal_size(found[part]["bytes"]))
@@ -60,10 +62,10 @@ def commands(found: Record) -> Part | None:
         thin = space["capacity_bytes"] < space["bytes"]
         mapped = f", {decimal_size(space['mapped_bytes'])} mapped" if thin else ""
         rows.append((f"namespace {number}", f"{size}{mapped}"))
-    return Facts("Commands", rows) if rows else None
+    return fact_table("Commands", rows) if rows else None
 
 
-def power(power: Record) -> Part:
+def power(power: Record) -> RenderableType:
     """Costs of power cuts."""
     rows = [("cuts", count(power["cuts"]))]
     times = power["recovery_seconds"]
@@ -83,10 +85,10 @@ def power(power: Record) -> Part:
     ):
         if power[key] or key == "durable_lost":
             rows.append((label, count(power[key])))
-    return Facts("Power cuts", rows)
+    return fact_table("Power cuts", rows)
 
 
-def disk(disk: Record) -> Part:
+def disk(disk: Record) -> RenderableType:
     """Work of heads and buffers of hard disks."""
     rows = [("disks", count(disk["disks"]))] if disk["disks"] > 1 else []
     if disk["hit_share"] is not None:
@@ -100,10 +102,10 @@ def disk(disk: Record) -> Part:
     if disk["busy"] is not None:
         rows.append(("head utilisation", percent(disk["busy"])))
         rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return Facts("Disk", rows + remarks.standby(disk))
+    return fact_table("Disk", rows + remarks.standby(disk))
 
 
-def array(array: Record) -> Part:
+def array(array: Record) -> RenderableType:
     """Work of redundancy."""
     rows = [("redundancy", array.redundancy)]
     if array.full_stripe_share is not None:
@@ -129,11 +131,11 @@ def array(array: Record) -> Part:
         rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
     if array.data_loss_sectors:
         rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
-    return Facts("Array", rows)
+    return fact_table("Array", rows)
 
 
 #: Renderer of each section of the results.
-PARTS: dict[str, Callable[[Record], Part | None]] = {
+PARTS: dict[str, Callable[[Record], RenderableType | None]] = {
     "fdp": handles,
     "commands": commands,
     "power": power,

@@ -9,8 +9,9 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
-from ssdlab.numbers import plural
-from ssdlab.results import PARTS, Kind, Record, Results, part_labels
+from ssdlab.results import Results
+from ssdlab.results.records import PARTS, Kind, Record, part_labels
+from ssdlab.units import plural
 
 #: Bands of requests from this rank on are the tail.
 FROM = 0.99

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ssdlab.layout import Facts, Part
-from ssdlab.numbers import count, duration, percent
+from rich.console import RenderableType
+
 from ssdlab.results import Results
+from ssdlab.terminal import fact_table
+from ssdlab.units import count, duration, percent
 
 #: Figures of zones shown when nonzero, with labels.
 ZONES = {
@@ -16,7 +18,7 @@ ZONES = {
 }
 
 
-def part(results: Results) -> Part | None:
+def part(results: Results) -> RenderableType | None:
     """States of the zones, and what opened, filled and emptied them; None without zones."""
     zones = results.get("zones")
     if not zones:
@@ -41,4 +43,4 @@ def part(results: Results) -> Part | None:
         rows.append(("write amplification of the host's log", f"{log['write_amplification']:.3f}"))
     if zones["dies_busy"] is not None:
         rows.append(("utilisation of the dies", percent(zones["dies_busy"])))
-    return Facts("Zones", rows)
+    return fact_table("Zones", rows)
