@@ -441,6 +441,22 @@ def test_the_pareto_front(quick):
     assert [point.parameters["device.channels"] for point in found.pareto] == [8]
 
 
+def test_the_front_has_no_design_that_wins_by_chance_alone(quick):
+    """Means over seeds with overlapping intervals are equal: one of them stands for both."""
+    goals = table.goals(["a", "b"], [], [], ["a", "b"])
+    rows = [
+        {"a": 1.0, "a \u00b1": 0.1, "b": 5.0, "b \u00b1": 0.1},
+        {"a": 0.95, "a \u00b1": 0.1, "b": 9.0, "b \u00b1": 0.1},  # a is better by chance
+        {"a": 4.0, "a \u00b1": 0.1, "b": 2.0, "b \u00b1": 0.1},
+    ]
+    assert goals.pareto(rows) == [True, False, True]
+    exact = [{name: value for name, value in row.items() if len(name) == 1} for row in rows]
+    assert goals.pareto(exact) == [True, True, True]
+    # A design is on the front with all of its seeds, or with none.
+    found = quick(vary={"device.channels": [2, 8]}, repeat=3, minimize="mean_us")
+    assert found.columns["pareto"] == [False] * 3 + [True] * 3
+
+
 def test_a_search_finds_the_best_and_the_same_again(quick):
     pytest.importorskip("optuna")
     arguments = {

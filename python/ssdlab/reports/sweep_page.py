@@ -13,8 +13,8 @@ from ssdlab.pages import KeyFigure, Section
 from ssdlab.sweeps import figures, table
 from ssdlab.sweeps.figures import Rows, short
 from ssdlab.sweeps.result import Sweep
-from ssdlab.sweeps.seeds import SEED
-from ssdlab.sweeps.table import Goals, Objective
+from ssdlab.sweeps.seeds import SEED, rows_of
+from ssdlab.sweeps.table import Goals, Objective, margin_of
 
 #: Objectives drawn for a sweep that names none.
 DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
@@ -98,17 +98,13 @@ def _rows(sweep: Sweep) -> Rows:
             {name: values[position] for name, values in sweep.columns.items()}
             for position in range(len(sweep))
         ]
-    rows: list[dict[str, Any]] = []
-    for design in means:
-        row: dict[str, Any] = dict(design.parameters)
-        for name, it in design.figures.items():
-            row[name], row[figures.margin_of(name)] = it.mean, it.margin
+    rows = rows_of(means)
+    for design, row in zip(means, rows, strict=True):
         errors = [it for position in design.rows if (it := sweep.columns["error"][position])]
         count = f"{len(errors)} of {len(design.rows)} seeds failed: "
         row["error"] = f"{count if len(design.rows) > 1 else ''}{errors[0]}" if errors else None
         warned = [name for position in design.rows for name in sweep.warned(position)]
         row["warnings"] = " ".join(dict.fromkeys(warned))
-        rows.append(row)
     return rows
 
 
@@ -268,7 +264,7 @@ def _nearest(rows: Rows, goals: Goals, varied: Sequence[str]) -> str:
 
 def _cell(row: dict[str, Any], name: str) -> str:
     """A value, with half of its interval where seeds are repeated."""
-    text, half = figures.value_text(row.get(name), name), row.get(figures.margin_of(name))
+    text, half = figures.value_text(row.get(name), name), row.get(margin_of(name))
     return f"{text} \u00b1 {figures.value_text(half, name)}" if text and half else text
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts import Axis, Cells, Figure, Series, Threads
+from ssdlab.sweeps.table import margin_of
 from ssdlab.units import cell_text
 
 Rows = Sequence[dict[str, Any]]
@@ -146,11 +147,6 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
         replace(upright, zero=True),
         series if 2 <= len(groups) <= MAX_WORDS else [],
     )
-
-
-def margin_of(figure: str) -> str:
-    """The column that has half of the interval of a figure, where seeds are repeated."""
-    return f"{figure} \u00b1"
 
 
 def _range(rows: Rows, figure: str) -> tuple[float, float] | None:

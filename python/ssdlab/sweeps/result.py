@@ -85,11 +85,21 @@ class Sweep:
         self.parameters = list(dict.fromkeys(name for p in points for name in p.parameters))
         self.columns = table.columns(rows)
         if goals.objectives:
-            self.columns["pareto"] = goals.pareto(rows)
+            self.columns["pareto"] = self._front(rows)
         if goals.constraints:
             self.columns["keeps_constraints"] = [*map(goals.kept, rows)]
         self.unmet = goals.unmet(rows, self.parameters)
         self._misses = [*map(goals.miss, rows)]
+
+    def _front(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
+        """Points on the Pareto front; where seeds are repeated, the points of designs on it."""
+        if not (designs := self.means()):
+            return self.goals.pareto(rows)
+        best = [False] * len(rows)
+        for design, is_best in zip(designs, self.goals.pareto(seeds.rows_of(designs)), strict=True):
+            for position in design.rows:
+                best[position] = is_best
+        return best
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Sweep:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.confidence import margin
+from ssdlab.sweeps.table import margin_of
 
 if TYPE_CHECKING:
     from ssdlab.sweeps.result import Sweep
@@ -29,6 +30,17 @@ class Design(NamedTuple):
     figures: dict[str, Mean]
     rows: Sequence[int]
     """The points, by their places in the sweep."""
+
+
+def rows_of(found: Sequence[Design]) -> list[dict[str, Any]]:
+    """A row for each design: its parameters, and means with their margins (`table.margin_of`)."""
+    every = []
+    for design in found:
+        row = dict(design.parameters)
+        for name, it in design.figures.items():
+            row[name], row[margin_of(name)] = it.mean, it.margin
+        every.append(row)
+    return every
 
 
 def designs(sweep: Sweep) -> list[Design]:

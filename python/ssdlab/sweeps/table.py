@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -193,6 +194,11 @@ class Constraint:
         return ">=" if self.at_least else "<="
 
 
+def margin_of(figure: str) -> str:
+    """The column with half of the confidence interval of a figure's mean over seeds."""
+    return f"{figure} \u00b1"
+
+
 @dataclass(frozen=True)
 class Goals:
     """Goals of a sweep: objectives, and the constraints that a point must keep."""
@@ -251,23 +257,42 @@ class Goals:
         return cls(objectives, limits)
 
     def pareto(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Undominated rows that satisfy the constraints."""
+        """Undominated rows that satisfy the constraints.
+
+        Means over seeds (`margin_of`) whose intervals overlap are equal here: a row leaves the
+        front if another is better beyond both margins in one objective, and worse in none.
+        """
         stored = []
         for position, row in enumerate(rows):
             values = self.values(row)
             if values is not None and self.kept(row):
                 stored.append((values, position))
         stored.sort()
-        front: list[list[float]] = []
-        best = [False] * len(rows)
-        for values, position in stored:  # in this order, only what comes before can beat a row
+        front: list[tuple[list[float], int]] = []
+        for values, position in stored:  # in this order, a row is beaten by earlier ones alone
             if not any(
                 other != values and all(a <= b for a, b in zip(other, values, strict=True))
-                for other in front
+                for other, _ in front
             ):
-                front.append(values)
-                best[position] = True
+                front.append((values, position))
+        best = [False] * len(rows)
+        left = [position for _, position in front]
+        for _, position in front:
+            if any(self._beats(rows[other], rows[position]) for other in left if other != position):
+                left.remove(position)
+        for position in left:
+            best[position] = True
         return best
+
+    def _beats(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        """True if `one` is better than `other` beyond their margins, and in no objective worse."""
+        gains = []
+        for objective in self.objectives:
+            gain = float(one[objective.column]) - float(other[objective.column])
+            halves = [row.get(margin_of(objective.column)) or 0.0 for row in (one, other)]
+            gain = gain if objective.maximize else -gain
+            gains.append(0.0 if abs(gain) <= math.hypot(*halves) else gain)
+        return max(gains) > 0 and min(gains) >= 0
 
 
 def goals(
