@@ -9,6 +9,7 @@ import pytest
 
 import ssdlab
 from ssdlab import InputError, Results, Sweep, readable
+from ssdlab.reports import runs as pages_of_runs
 from ssdlab.results.display import results_table
 from ssdlab.results.verdict import verdict
 
@@ -188,6 +189,23 @@ def test_a_long_record_is_cut_and_drawn_within_bounds(ssdlab, tmp_path):
     page = read(tmp_path / "r.html")
     assert "The recording stopped after 20,000 operations." in page.texts
     assert page.texts.count("10,000 of 20,000 operations are drawn.") == 2
+
+
+def test_a_window_with_few_operations_proposes_one_with_enough():
+    def shown(window):
+        return ssdlab.run(
+            device="tlc-enterprise",
+            workload="mixed",
+            set={"run.timeline": window, "workload.requests": 4000},
+        )
+
+    few = shown("2ms..2.5ms")
+    text = pages_of_runs.page([few])
+    number = len(few.timeline.operations.kind)
+    assert 0 < number < 100 and f"Only {number} operation" in text
+    wider = text.partition("--timeline ")[2].partition(",")[0]
+    assert 300 < len(shown(wider).timeline.operations.kind) < 3000, wider
+    assert "Only " not in pages_of_runs.page([shown(wider)])
 
 
 def test_a_malformed_window_is_refused(refused):

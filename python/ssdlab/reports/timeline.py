@@ -9,13 +9,16 @@ from typing import Any
 from ssdlab import pages
 from ssdlab._core import operations as kinds
 from ssdlab.charts import svg
-from ssdlab.readable import count, time
+from ssdlab.readable import count, counted, time
 from ssdlab.results import Results, figures
+from ssdlab.units import time_text
 
 #: Operations drawn on a page.
 MAX_DRAWN = 20_000
-#: Lanes drawn: those with most operations.
+#: Lanes drawn: the busiest.
 MAX_LANES = 64
+#: A window with fewer operations gets a note, which proposes one with enough of them.
+FEW, ENOUGH = 100, 1_000
 
 
 def section(named: figures.Named) -> str:
@@ -45,8 +48,21 @@ def _drawing(number: int, name: str, it: Results, most: int) -> str:
         notes.append(f"{count(shown)} of {count(len(operations))} operations are drawn.")
     if lanes < len(timeline["lanes"]):
         notes.append(f"The {lanes} busiest of {len(timeline['lanes'])} lanes are drawn.")
+    if len(operations) < FEW and not timeline["cut"]:
+        notes.append(_wider(timeline, len(operations), it.simulated_seconds))
     said = "".join(f"<p>{note}</p>" for note in notes)
     return f"{heading}{said}{svg.draw(drawn, str(number))}{_table(operations)}"
+
+
+def _wider(timeline: Mapping[str, Any], number: int, simulated_seconds: float) -> str:
+    """A sentence about a window with few operations: the window that holds enough of them."""
+    start, stop = timeline["from_ns"], timeline["to_ns"]
+    length = float(f"{(stop - start) * ENOUGH / number:.1g}")
+    said = f"Only {counted(number, 'operation')} ended within the window."
+    if stop >= simulated_seconds * 1e9:
+        return said
+    window = "..".join(map(time_text, (start / 1e9, (start + length) / 1e9)))
+    return f"{said} About {count(ENOUGH)} end within --timeline {window}, at this rate."
 
 
 def _table(operations: Sequence[tuple[Any, ...]]) -> str:
