@@ -116,17 +116,38 @@ test-valgrind:
 	  echo "SKIPPED: the budget of instructions of a request: no valgrind"; \
 	fi
 
-.PHONY: nightly
-nightly: ## the tests, and all of them again that search or repeat, at full size: hours
-	@$(MAKE) test
-	$(STEP) "clippy of the tests" $(CLIPPY) --all-targets -- -D warnings
-	SSDLAB_DEPTH=nightly $(STEP) "tests of Rust at full size" $(CARGO_TEST) $(EVERY)
-	SSDLAB_DEPTH=nightly $(STEP) "budgets of all loads" $(MAKE) test-valgrind
-	$(STEP) "pools and drives at full size" $(CARGO_TEST) --test tests -- --ignored pools:: large:: a_million
-	$(STEP) "planted mistakes" $(MAKE) prove-planted
-	$(STEP) "tests of Python at full size" $(PYTEST) -m nightly
-	$(STEP) "fuzzing" $(MAKE) fuzz SECONDS=1200 SEED=$$(date +%s)
-	@$(STEP)
+# Each part can be run by itself, and adds a row to the record of nights.
+NIGHT := .ci/step --record
+NIGHTLY := lints rust budgets large planted python fuzz
+.PHONY: nightly $(NIGHTLY:%=nightly-%)
+nightly: test ## the tests, and all of them again that search or repeat, at full size: hours
+	@$(MAKE) --keep-going $(NIGHTLY:%=nightly-%)
+
+nightly-%: export CARGO_INCREMENTAL := 0
+nightly-%: export SSDLAB_DEPTH := nightly
+
+nightly-lints:
+	$(NIGHT) "clippy of the tests" $(CLIPPY) --all-targets -- -D warnings
+
+nightly-rust:
+	$(NIGHT) "tests of Rust at full size" $(CARGO_TEST) --no-fail-fast $(EVERY)
+
+nightly-budgets:
+	$(NIGHT) "budgets of all loads" $(MAKE) test-valgrind
+
+nightly-large:
+	$(NIGHT) "pools and drives at full size" $(CARGO_TEST) --no-fail-fast --test tests -- --ignored pools:: large:: a_million
+
+nightly-planted:
+	$(NIGHT) "planted mistakes" $(MAKE) prove-planted
+
+nightly-python:
+	$(NIGHT) "tests of Python at full size" $(PYTEST) -m nightly
+
+# A seed of each night; the seed of the record repeats it.
+nightly-fuzz: export SEED := $(shell date +%s)
+nightly-fuzz:
+	$(NIGHT) "fuzzing" $(MAKE) fuzz SECONDS=1200 SEED=$(SEED)
 
 .PHONY: prove
 prove: check-tools ## cut the power of drives of all shapes 100,000 times, and find the planted mistakes
