@@ -6,14 +6,14 @@
 True
 
 `run` puts a workload on a device and returns `Results`; `Experiment` is a checked configuration,
-ready to run; `sweep` runs many of them at once and returns a table; `list` names what there is to
-choose from; `trace` looks at traces and converts them; `calibrate` makes a device from
-measurements; `size` finds the smallest drive for a trace, `choose` the cheapest that can be bought,
-`ask` that for whatever you have, `cost` what meeting a need costs, `endurance` how much may be
-written, `place` what placement (FDP) would gain; `view` shows a run as it happens; `Drive` is a
-drive that your program steps; `serve` makes a simulated device a block device, and `crash` cuts its
-power under an application; `check_cleaner` checks a cleaning policy of your own, for which
-`cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
+ready to run; `sweep` runs many of them at once and returns a table; `list` names devices,
+workloads, policies and formats; `trace` inspects and converts traces; `calibrate` makes a device
+from measurements; `size` finds the smallest drive for a trace, `choose` the cheapest that can be
+bought, `ask` the drive for a trace, fio results or a load in words, `cost` the cheapest design for
+a need, `endurance` the rated writes, `place` the gain of placement (FDP); `view` shows a run as it
+happens; `Drive` is a drive that your program steps; `serve` exports a simulated device as a block
+device, and `crash` cuts its power under an application; `check_cleaner` checks a cleaning policy of
+your own (its parts are in `cleaners`), `check_placement` a placement policy (`Placement`), and
 `check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -22,7 +22,7 @@ choices; a defect of ssdlab is an `InternalError`, which says how to report it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # that of typing, whose import is a tenth of the start
+TYPE_CHECKING = False  # replaces `typing`, whose import takes a tenth of the start-up time
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
@@ -116,7 +116,7 @@ __all__ = [
     "view",
 ]
 
-#: Module of each public name: its module, and what that calls it.
+#: Each public name: its module, and its name there.
 _PLACES = {
     "Answer": "asking:Answer",
     "Calibration": "calibration:Calibration",
@@ -180,7 +180,7 @@ def __getattr__(name: str) -> Any:
 
     module, _, inner = _PLACES.get(name, name).partition(":")
     problem = AttributeError(f"module 'ssdlab' has no attribute {name!r}")
-    if module.startswith("__"):  # a protocol asks, such as inspect's
+    if module.startswith("__"):  # probes of protocols, for instance by inspect
         raise problem
     try:
         found: Any = import_module(f"ssdlab.{module}")
@@ -190,7 +190,7 @@ def __getattr__(name: str) -> Any:
         raise problem from None
     if inner:
         found = getattr(found, inner)
-    globals()[name] = found  # so that it is asked for once
+    globals()[name] = found  # later accesses skip this function
     return found
 
 

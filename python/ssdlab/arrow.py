@@ -61,5 +61,7 @@ def with_units(table: Any) -> Any:
 
 
 def of_rows(rows: Sequence[Mapping[str, Any]], what: str) -> Any:
-    """The rows as a `pyarrow.Table` with units; `what` needs pyarrow, else `InputError`."""
+    """The rows as a `pyarrow.Table` with units; raises `InputError` in the name of `what` without
+    pyarrow.
+    """
     return with_units(required("pyarrow", what).Table.from_pylist([dict(row) for row in rows]))

@@ -1,7 +1,7 @@
 """Which drive for what I have? A trace, results of fio or iostat, or a load in words.
 
-`ask` makes a load and needs of what it is given, says what it assumed, and hands them to the engine
-of `ssdlab choose`, whose rows it shows as they come.
+`ask` derives a load and needs from its input, states its assumptions, and passes both to the engine
+of `ssdlab choose`. Rows appear as drives are tried.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_DRIVES = 8
 
 @dataclass(frozen=True)
 class Question:
-    """A question: the load with what was assumed, the needs, and the drives to compare."""
+    """A question: the load with its assumptions, the needs, and the drives to compare."""
 
     asked: Asked
     needs: Mapping[str, float | str]
@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The drives under the load, with what the answer rests on."""
+    """The drives under the load, with data and assumptions."""
 
     question: Question
     choice: Choice
@@ -82,7 +82,7 @@ def question(
     _try_out(asked, names if drives else names[:1], most, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]
     years = needs.get("years")
-    # Without a pace of its own a load writes as fast as a drive lets it: no drive lasts years.
+    # A closed-loop load writes as fast as the drive allows: no drive lasts years.
     if years is not None or asked.is_paced:
         limit = float(years or sizing.YEARS)
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
@@ -91,7 +91,7 @@ def question(
 
 
 def _try_out(asked: Asked, names: Sequence[str], most: int, assignments: Sequence[str]) -> None:
-    """Raise `InputError` for what the first run would refuse, before anything is shown."""
+    """Raise `InputError` for input that the first run would reject, before any output."""
     for name in names:
         with contextlib.suppress(NoRoomError):  # a row says so
             sizing.Search(asked.load, name, None, assignments, most, BRIEF)
@@ -108,7 +108,7 @@ def _refuse_unserved(asked: Asked, needs: Mapping[str, float | str]) -> None:
             raise InputError(f"--need {needed}: {asked.load.name} has no {kind}s; leave it out")
 
 
-#: Needs that are no figure of a run.
+#: Needs that a run does not measure.
 AMOUNTS = ("gb", "years")
 
 
@@ -120,7 +120,7 @@ def _figure(name: str) -> str:
 def answer(question: Question, told: Told | None = None) -> Answer:
     """The drives under the load; `told` gets each row as it comes.
 
-    Raises `InterruptedChoice` at Ctrl-C, which has the rows so far.
+    Raises `InterruptedChoice`, with the rows so far, at Ctrl-C.
     """
     gigabytes = float(question.needs.get("gb", 0.0))
     asked = choosing.Asked(
@@ -148,8 +148,8 @@ def ask(
     ask`.
 
     `what` is a file; `load` and `need` are words, `drives` presets or files instead of the
-    catalogue. Of a file of smartctl or nvme smart-log, `rated` is what may be written, `flash` the
-    size of its flash. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
+    catalogue. For a file of smartctl or nvme smart-log, `rated` is the rated writes (TBW), `flash`
+    the raw flash size. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
 
     >>> import ssdlab
     >>> found = ssdlab.ask(load="70/30 8K random, 20 K IOPS", need="p99=2ms")  # doctest: +SKIP

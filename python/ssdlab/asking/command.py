@@ -1,4 +1,4 @@
-"""`ssdlab ask`: which drive for what one has."""
+"""`ssdlab ask`: finds a drive for a trace, fio or iostat results, or a load in words."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def ask(
     head = [display.head(question)]
 
     def told(offer: Offer, _done: int, _all: int) -> None:
-        # A trace may be refused while it is replayed, and then nothing is shown.
+        # A replay may reject the trace; nothing is printed then.
         click.echo("".join((*head, display.row(offer, question))), nl=False)
         head.clear()
 

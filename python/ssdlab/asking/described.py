@@ -1,4 +1,4 @@
-"""Loads that are said by a few numbers, as the keys of a workload."""
+"""Loads described by a few numbers, as keys of a workload."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Asked:
 
     load: Load
     is_paced: bool
-    """True if requests come at times of their own; otherwise as fast as they are answered."""
+    """True if the load is open (arrival times are given); False if closed (fixed queue depth)."""
     read: Sequence[str]
     """Sentences on the data read."""
     assumed: Sequence[str]
     """Sentences on the assumptions."""
     surer: Sequence[str]
-    """Data that would make the answer surer."""
+    """Data that would make the answer more certain."""
     read_share: float | None = None
-    """The share of reads, where it is known."""
+    """Share of reads, if known."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Requests of one size that come at a rate."""
+    """Requests of one size, arriving at a rate."""
 
     iops: float
     read_share: float
@@ -90,7 +90,7 @@ def _keys(
     depth: float | str | None,
     threads: float | str | None,
 ) -> dict[str, str]:
-    """The keys of the workload that has this rate, this depth, or both."""
+    """Keys of a workload with this rate, this queue depth, or both."""
     if rate is not None and depth is None:
         own = {"kind": "bursts", "on_rate": f"{rate:.10g}", "off_rate": f"{rate:.10g}"}
         return {f"workload.{key}": value for key, value in {**own, **keys}.items()}

@@ -28,7 +28,7 @@ def head(question: Question) -> str:
 
 
 def row(offer: Offer, question: Question) -> str:
-    """A drive; what it lacks is named in a word each."""
+    """A drive, with one word for each unmet need."""
     trial = offer.trial
     if trial is None:
         return f"{offer.drive:<24}{offer.why}\n"
@@ -68,7 +68,7 @@ def end(found: Answer) -> str:
     text = [part for line in lines for part in wrapped(line)]
     first = next((it for it in choice.offers if it.trial is not None), None)
     if first is not None and first.command is not None:
-        text += ["", "The same by itself:", first.command]  # a line, to be copied
+        text += ["", "The same by itself:", first.command]  # one line, to copy
     return "\n".join(text) + "\n"
 
 
@@ -95,7 +95,7 @@ def _time(us: float | None) -> str:
 
 
 def _lasts(offer: Offer) -> str:
-    """Lifetime; of a rating, with an r."""
+    """Lifetime; `r` marks a rating."""
     if offer.trial is None:
         return ""
     years, is_rated = offer.life

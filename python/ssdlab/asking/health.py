@@ -18,7 +18,7 @@ from ssdlab.running import Experiment
 from ssdlab.sizing.trial import DAYS
 from ssdlab.units import SIZE, decimal_size, size
 
-#: The rating and the flash are said to disagree where one is used this many times as much.
+#: Ratio of the two shares of life used (rating, flash) above which they disagree.
 APART = 1.5
 
 
@@ -31,7 +31,7 @@ class Health:
     flash_bytes: float | None
     #: Bytes that the host may write by the rating; None if no rating is given.
     rated_bytes: float | None
-    #: Erasures of a block that the flash is rated for, of the preset that is named.
+    #: Rated program/erase cycles of the named preset's flash.
     rated_cycles: float | None
     assumed: tuple[str, ...]
 
@@ -48,12 +48,12 @@ class Health:
 
     @property
     def rating_used(self) -> float | None:
-        """The share of the rating that is written; None if no rating is given."""
+        """Share of the rated writes that is used; None without a rating."""
         return None if self.rated_bytes is None else self.wear.rating_used(self.rated_bytes)
 
     @property
     def model_used(self) -> float | None:
-        """The share of the flash's erasures that are used, by the preset's rated cycles."""
+        """Share of the flash's rated erase cycles that is used, by the preset's rating."""
         erases = self.wear.erases
         programmed = self.wear.programmed()
         if erases is None and programmed is not None and self.flash_bytes:
@@ -76,7 +76,7 @@ class Health:
 
     @property
     def lives(self) -> dict[str, float | None]:
-        """The share of its life that is used: by its rating, as it says itself, by the model."""
+        """Share of life used: by the rating, as the drive reports, and by the model."""
         return {
             "by_rating": self.rating_used,
             "by_drive": self.wear.life_used,
@@ -85,7 +85,7 @@ class Health:
 
     @property
     def disagreement(self) -> str | None:
-        """A sentence where the flash wears otherwise than the rating allows for."""
+        """A sentence if the flash wears faster or slower than the rating assumes."""
         by_rating = self.rating_used
         by_flash = self.model_used if self.wear.life_used is None else self.wear.life_used
         if not by_rating or not by_flash or 1 / APART < by_flash / by_rating < APART:
@@ -211,7 +211,7 @@ def of(
 
 
 def _of_preset(name: str) -> tuple[float | None, float | None]:
-    """The rated cycles of a preset's flash, and the bytes that its sheet rates."""
+    """Rated cycles of a preset's flash, and rated writes of its data sheet in bytes."""
     layer = sources.from_name("device", name, "--device")
     found = Experiment._from_layers([layer]).to_dict()["device"]
     cycles = (found.get("member", found).get("wear") or {}).get("rated_cycles")

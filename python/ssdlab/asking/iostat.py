@@ -18,7 +18,7 @@ SECTOR, PAGE = 512, 4096
 
 @dataclass(frozen=True)
 class Sample:
-    """Sample of a report on a device."""
+    """One report of a device."""
 
     reads: float
     writes: float

@@ -72,7 +72,7 @@ def of(
 
 
 def refuse_folder(path: Path) -> None:
-    """Raise `InputError` for a folder, which is nothing that can be asked about."""
+    """Raise `InputError` for a folder."""
     if not path.is_dir():
         return
     if (path / "results.json").exists():
@@ -94,7 +94,7 @@ def begin(path: Path) -> str:
 
 
 def parsed(path: Path) -> Any:
-    """The JSON of a file; None where it is no single value."""
+    """The JSON of a file; None if it is not a single value."""
     if path.stat().st_size > MOST_TEXT:
         return None
     try:

@@ -1,7 +1,7 @@
-"""A load and needs said in words and numbers, as a person says them.
+"""Parses a load and needs in words and numbers.
 
-`70/30 8K random, 20 K IOPS` and `4TB, 5y, p99=2ms`. Each piece is recognised by a row of a table;
-what no row knows is refused with what there is.
+`70/30 8K random, 20 K IOPS` and `4TB, 5y, p99=2ms`. A table of patterns recognises each piece; the
+error for an unknown piece lists the known ones.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ AS_NEED = '"4TB,5y,p99=2ms" or "read.p99.9=1ms"'
 
 _NUMBER = r"(\d+(?:[.,]\d+)?)"
 _POWERS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
-#: Between the pieces.
+#: Separators of pieces.
 _FILL = re.compile(r"(?:[\s,;+]|\b(?:and|at|with|of|in|about|the|a|blocks?|load|workload|mix)\b)+")
 
 
 @dataclass
 class Said:
-    """Values of the pieces of a text, each once."""
+    """Values of a text's pieces, each given once."""
 
     source: str
     found: dict[str, float | str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
 
     def put(self, name: str, value: float | str, piece: str) -> None:
-        """Note a piece. Raises `InputError` where another has said otherwise."""
+        """Record a piece. Raises `InputError` if an earlier piece set the same value."""
         if name in self.found:
             once = f'"{self.by[name]}" and "{piece.strip()}"'
             same = "say the same thing twice" if self.found[name] == value else "contradict"
@@ -218,7 +218,7 @@ def _pieces(
 
 
 def _refuse_reversed(found: Mapping[str, float | str], source: str) -> None:
-    """Raise `InputError` where a higher percentile is to be faster than a lower one."""
+    """Raise `InputError` if a higher percentile is required to be lower than a smaller one."""
     ranks = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9, "p99.99": 99.99,
              "p99.999": 99.999, "max": 100}  # fmt: skip
     for kind in ("", "read.", "write."):

@@ -1,7 +1,7 @@
-"""The cache: drives that are kept prepared, and tables that were converted into traces.
+"""The cache: prepared drives, and tables converted into traces.
 
-The engine keeps and finds the states (`crates/lab/src/cache`); this module works on the cache as a
-whole. `SSDLAB_CACHE` names their folder, or is `off`; `SSDLAB_CACHE_SIZE` is their bound.
+The engine keeps and finds the states (`crates/lab/src/cache`); this module lists and clears the
+cache. `SSDLAB_CACHE` names their folder, or is `off`; `SSDLAB_CACHE_SIZE` is their bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VARIABLE = "SSDLAB_CACHE"
 
 @contextlib.contextmanager
 def off(without: bool = True) -> Iterator[None]:
-    """Within, and in processes that are started within, prepared drives are not kept nor used."""
+    """Context in which this process and its children neither read nor write prepared drives."""
     if not without:
         yield
         return
@@ -57,13 +57,13 @@ def entries() -> list[dict[str, Any]]:
 
 
 def traces() -> list[dict[str, Any]]:
-    """The converted traces that are kept, the one that was used last first."""
+    """Converted traces, most recently used first."""
     position = folder()
     return [] if position is None else kept.entries(position)
 
 
 def clear() -> tuple[int, int, int]:
-    """Remove all entries: how many prepared drives and traces there were, and their bytes."""
+    """Remove all entries; returns the numbers of prepared drives and traces, and their bytes."""
     position = folder()
     if position is None:
         return 0, 0, 0

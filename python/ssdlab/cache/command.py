@@ -15,7 +15,7 @@ from ssdlab.units import size
 
 
 class Shows(ExamplesFirst, click.Group):
-    """A group that has something to show without a command."""
+    """A command group that prints a listing when called without a subcommand."""
 
 
 @click.group(
@@ -28,7 +28,7 @@ class Shows(ExamplesFirst, click.Group):
         ("keep nothing in this shell", "export SSDLAB_CACHE=off"),
     ],
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write what is kept as JSON.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the entries as JSON.")
 @click.pass_context
 def cache(ctx: click.Context, json_path: str | None) -> None:
     """Show prepared states, which let the next run start at once: prepared drives, converted

@@ -12,7 +12,7 @@ from ssdlab import readable
 from ssdlab.terminal import Canvas, Columns
 from ssdlab.units import duration, size
 
-#: Entries that are shown; `--json` has all of them.
+#: Maximum number of entries printed; `--json` lists all.
 MOST = 20
 
 

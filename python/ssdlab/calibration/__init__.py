@@ -1,7 +1,7 @@
 """From measurements to a device: `ssdlab.calibrate`.
 
-The package has another name than the function, which would otherwise hide it. Measuring, reading
-and fitting are modules of their own, imported when they are needed.
+The function `calibrate` would hide a package of its name. Modules for measuring, reading and
+fitting are imported on demand.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ class Calibration(Record):
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the device file atomically.
 
-        Raises `OSError`, also for a file there that was not written so, unless `force` is given.
+        Raises `OSError`, also for an existing file that this method did not write, unless `force`
+        is given.
         """
         delivery.write(Path(path), self.toml(), forms.CALIBRATED, force=force)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw what was measured and what was fitted into an image file. Needs matplotlib."""
+        """Plot the measurements and the fit into an image file. Needs matplotlib."""
         from ssdlab.calibration import figures
         from ssdlab.charts import matplotlib
 
@@ -98,11 +99,11 @@ def calibrate(
     Results of fio (a JSON file, a directory or a tar of them) and traces with service times are
     read. The content tells which, unless `source` does: "device", "fio" or "trace".
 
-    - `statistic`: of the times of a point, "mean", or on a busy machine, whose late answers move a
-      mean, "median" or "low", the 20th percentile (not of a trace, which gives means);
-    - `subtract_way`: of an NBD server, subtract what the way there and back takes, as measured on a
-      server of our own between its turns: "ssdlab" if that serves the target too, and so answers
-      earlier by what it thinks that the way takes, "other" if not;
+    - `statistic`: of a point's times: "mean", or on a busy machine, whose outliers shift the mean,
+      "median" or "low" (20th percentile); traces give means only;
+    - `subtract_way`: for an NBD server, subtract the round trip, measured on a reference server in
+      alternation: "ssdlab" if the target is served by ssdlab, which replies earlier by its estimate
+      of the round trip, else "other";
     - `kind`: of the law that is made: "linear" (A + n B), "piecewise" (times by size) or "parallel"
       (A + n B by number outstanding);
     - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
@@ -111,16 +112,16 @@ def calibrate(
       writes, which overwrite the target;
     - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
-      policy in Python that the file names is loaded only with `allow_code`. "model" searches the
-      keys of a drive of today that no data sheet has, from fio's results, their percentiles too;
-      "cliff", "span", "age" and "layout" read a directory in which the scripts of that recipe were
-      run, and what they find is in `recipe`;
+      policy in Python that the file names is loaded only with `allow_code`. "model" fits the keys
+      of a current drive that no data sheet states to fio's results, percentiles included; "cliff",
+      "span", "age" and "layout" read a directory with the results of that recipe's scripts, and
+      return `recipe`;
     - `time_scale`: the value of a measured live device (`ssdlab serve --time-scale`): all times are
       divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
     - `progress` is called with the steps done and the total.
 
-    Raises `InputError` for what cannot be read, measured or fitted.
+    Raises `InputError` for a target that cannot be read, measured or fitted.
     """
     from ssdlab.calibration import recipes
     from ssdlab.calibration.fit import KINDS, fitted
@@ -146,7 +147,7 @@ def calibrate(
     if fit:
         from ssdlab.calibration import search
 
-        # Wrong bounds are refused before anything is measured.
+        # Wrong bounds are rejected before the measurement.
         parameters = [search.parameter(assignment) for assignment in fit]
         search.Search(device, parameters, [], None, allow_code)
     source = source or _source(target, reading or {})
@@ -197,7 +198,7 @@ def _model(
     reading: dict[str, Any],
     progress: Callable[[int, int], object] | None,
 ) -> Calibration:
-    """The model of a drive of today, fitted to fio's results."""
+    """The model of a current drive, fitted to fio's results."""
     from ssdlab.calibration import jobs, model
 
     if device is None:
@@ -228,7 +229,7 @@ def _model(
 
 
 def _is_text(head: bytes) -> bool:
-    """True if bytes may begin a text: of any data, one file in 256 begins with a given one."""
+    """True if bytes may begin a text: one file in 256 of random data begins with a given byte."""
     return not any(byte < 32 and byte not in b"\t\n\r" for byte in head)
 
 

@@ -1,4 +1,4 @@
-"""The device file: parameters, and in comments how they were found and how far they hold."""
+"""The device file: parameters, with their origin and errors in comments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _fitted(found: Mapping[str, Any]) -> str:
 
 
 def _model(found: Mapping[str, Any]) -> str:
-    """The drive of today whose keys were searched, with its errors by figure."""
+    """The fitted current drive, with its errors by metric."""
     fit = found["fit"]
     head = [
         f"Fitted to {found['source']} by ssdlab {found['version']}, beginning with "
@@ -83,7 +83,7 @@ def _comment(paragraph: str) -> list[str]:
 
 
 def _fit(name: str, pattern: Mapping[str, Any]) -> list[str]:
-    """Line of a pattern and its errors by size, as comments."""
+    """Fitted line of a pattern and its errors by size, as comments."""
     p = "none" if pattern["p_value"] is None else f"{pattern['p_value']:.3g}"
     lines = [
         f"# {name}: {pattern['a_us']:.3f} us + {pattern['b_us_per_kib']:.4f} us/KiB, "
@@ -101,9 +101,9 @@ def _fit(name: str, pattern: Mapping[str, Any]) -> list[str]:
 
 
 def _chosen(patterns: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """The section of each pattern with its source; and the directions without any.
+    """The section of each pattern with its source, and the directions without measurements.
 
-    Where only one of sequential and random is known, the other is taken to be the same.
+    If only one of sequential and random is measured, it stands for both.
     """
     sections, missing = [], []
     for direction in ("read", "write"):

@@ -15,7 +15,7 @@ from ssdlab.units import decimal_size, duration
 
 
 def table(found: Mapping[str, Any], file: IO[str]) -> str:
-    """The lines, the errors by size, and what should be known, as text for `file`."""
+    """Fitted lines, errors by size, and notes, as text for `file`."""
     console, _ = console_for(file)
     sections: list[RenderableType] = []
     if found["patterns"]:
@@ -73,7 +73,7 @@ def _sizes(found: Mapping[str, Any]) -> RenderableType:
 
 
 def _model(fit: Mapping[str, Any]) -> RenderableType:
-    """The values found, each figure of each job, and the mean error of each kind of figure."""
+    """Fitted values, every metric of every job, and the mean error by metric."""
     values = Table.grid(padding=(0, 2))
     for key, value in fit["parameters"].items():
         values.add_row(Text(key), Text(str(value), style="bold"))
@@ -98,7 +98,7 @@ def _figure(name: str, value: float) -> str:
 
 
 def _recipe(found: Mapping[str, Any]) -> RenderableType:
-    """Measurements of the scripts of a recipe, with intervals, and the keys that follow."""
+    """Measurements of a recipe with confidence intervals, and the resulting keys."""
     grid = _columns("", "from", "to")
     grid.add_column("", style="dim")
     for name, it in found["recipe"]["found"].items():

@@ -1,4 +1,4 @@
-"""The figures of a calibration: what was measured, and what the device will do."""
+"""Plots of a calibration: measured and fitted times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ssdlab.charts import Axis, Figure, Series
 
 
 def times(found: Mapping[str, Any], name: str) -> Figure:
-    """A pattern's times over size: measured as dots, a colour for each outstanding."""
+    """A pattern's times over size: measurements as dots, one colour per queue depth."""
     pattern = found["patterns"][name]
     sizes = [row["bytes"] / KIB for row in pattern["sizes"]]
     series = []
@@ -41,7 +41,7 @@ def times(found: Mapping[str, Any], name: str) -> Figure:
 
 
 def errors(found: Mapping[str, Any], name: str) -> Figure:
-    """Distance of the line of a pattern from the measurements, by size."""
+    """Relative error of a pattern's fitted line, by size."""
     pattern = found["patterns"][name]
     sizes = [row["bytes"] / KIB for row in pattern["sizes"]]
     values = [row["error_percent"] for row in pattern["sizes"]]

@@ -14,7 +14,7 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.calibration.points import Measured, Point
 
-#: fio's words for the patterns that a law can be fitted to.
+#: fio's names of the patterns that a law can be fitted to.
 PATTERNS = {
     "read": ("read", "seq_read"),
     "randread": ("read", "rand_read"),
@@ -23,7 +23,7 @@ PATTERNS = {
 }
 #: fio's own defaults, from its HOWTO.
 DEFAULTS = {"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "ioengine": "psync"}
-#: fio's names of the percentiles that stand for a point.
+#: fio's names of the percentiles that can represent a point.
 PERCENTILES = {"median": "50.000000", "low": "20.000000"}
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 
@@ -49,7 +49,7 @@ def read(target: Path, statistic: str = "mean") -> Measured:
 
 
 def points_of(name: str, result: Mapping[str, Any], statistic: str) -> list[Point]:
-    """The points in one result, which `name` calls in errors."""
+    """The points in one result; `name` appears in errors."""
     jobs = result["jobs"]
     return [_point(name, job, _options(name, job, result), statistic) for job in jobs]
 
@@ -81,7 +81,7 @@ def _texts(target: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _parsed(name: str, text: bytes) -> Any:
-    """fio prints messages before the JSON; they are left out."""
+    """The JSON of fio's output, without the messages that precede it."""
     try:
         result = json.loads(text[max(text.find(b"{"), 0) :])
     except (ValueError, RecursionError) as error:
@@ -126,8 +126,8 @@ def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any], statis
         latency = stats["lat_ns"] if "lat_ns" in stats else stats["clat_ns"]
         mean_us = float(latency["mean"]) / 1000
         if statistic in PERCENTILES:
-            # By default fio reports percentiles of the completion only, and means of the
-            # submission.
+            # By default fio reports percentiles for completion latency only, and means for
+            # submission too.
             known = latency if "percentile" in latency else stats["clat_ns"]
             wanted = float(known["percentile"][PERCENTILES[statistic]])
             mean_us += (wanted - float(known["mean"])) / 1000

@@ -1,4 +1,4 @@
-"""From points to the parameters of a device, and how far to trust them."""
+"""Fits device parameters to points, with errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ssdlab.calibration.regression import (
     mean_size,
 )
 
-#: Sizes that a pattern must have been measured at: a line through two says nothing of its error.
+#: Minimum number of measured sizes per pattern: a line through two points has no error estimate.
 FEWEST_SIZES = 3
 #: The mean error, percent, above which a line is called a poor model. The paper's own device and
 #: its simulator differed by 4.1 to 6.6 %.
@@ -30,7 +30,7 @@ def fitted(
 ) -> dict[str, Any]:
     """The complete calibration of the linear model for JSON.
 
-    Raises `InputError` for too few points, if lines are `required`.
+    Raises `InputError` if there are too few points for lines that are `required`.
     """
     points = means(measured.points)
     notes = list(measured.notes)
@@ -108,7 +108,7 @@ def _pattern(points: Sequence[Point], alone: Sequence[Point], weights: Weights) 
 
 
 def _lines(points: Sequence[Point], weights: Weights) -> dict[int, Line]:
-    """A line for each number outstanding that has enough sizes."""
+    """A line for each queue depth with enough sizes."""
     found = {}
     for number in sorted({point.outstanding for point in points}):
         mine = [point for point in points if point.outstanding == number]
@@ -119,11 +119,10 @@ def _lines(points: Sequence[Point], weights: Weights) -> dict[int, Line]:
 
 
 def _models(points: Sequence[Point], best: Line, lines: dict[int, Line]) -> dict[str, float]:
-    """The mean error, percent, of each kind of law over all points, those with several requests
-    outstanding included.
+    """The mean error, percent, of each kind of law over all points, at all queue depths.
 
-    The line and its pieces serve one request at a time. The pieces go through every point, so each
-    size is guessed from its neighbours.
+    The linear and piecewise laws serve one request at a time. The piecewise law passes through
+    every point, so its error is the leave-one-out error.
     """
     points = [point for point in points if point.outstanding in lines]
     alone = [point for point in points if point.outstanding == 1]
@@ -154,7 +153,7 @@ def _spread(pattern: dict[str, Any], zones: Sequence[Point]) -> None:
 
 
 def _verdicts(patterns: dict[str, Any], kind: str) -> list[str]:
-    """Says where the line is a poor model, and which kind is better."""
+    """Notes on patterns for which the line is a poor model, with the better kind."""
     notes = []
     for name, pattern in patterns.items():
         models = pattern["models"]

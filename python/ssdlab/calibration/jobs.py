@@ -1,7 +1,7 @@
-"""fio's jobs as loads that are simulated, and the figures that both have.
+"""fio's jobs as simulated loads, and the metrics to compare.
 
-A job is a closed loop of its pattern, size and depth. Jobs that write at random are taken to have
-been measured in steady state, and the simulated drive is overwritten first.
+A job is a closed loop of its pattern, size and depth. Random-write jobs are assumed to be measured
+in steady state: the simulated drive is preconditioned first.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ssdlab.running import run_layers
 #: fio's names, with their order and direction.
 READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
 MIXED = ("rw", "readwrite", "randrw")
-#: Requests of a simulated job: for each one outstanding, and within bounds.
+#: Requests of a simulated job: number per outstanding request, minimum and maximum.
 EACH, FEWEST, MOST = 60, 6000, 60_000
-#: Fewest writes of jobs at random: fewer would only see the pages that are erased already.
+#: Minimum number of random writes: fewer would only use pages that are already erased.
 FEWEST_WRITES = 24_000
 #: Minimum number of slower requests for a percentile.
 BEHIND = 5
@@ -38,21 +38,21 @@ PERCENTILES = {
 FIGURES = ("iops", "mean", *PERCENTILES)
 
 
-#: Distance from a percentile within which its neighbours are examined: in standard errors of its
-#: rank if each request were by itself, which waits for cleaning are not, and as shares of what lies
+#: Distance from a percentile within which neighbours are examined: in standard errors of its rank
+#: for independent requests (waits for garbage collection are not), and as shares of the requests
 #: beyond.
 ERRORS, LEAST_BESIDE, MOST_BESIDE = 6.0, 0.1, 0.5
 
 
 class Seen(float):
-    """A simulated figure; `low` and `high` are what it might as well have been."""
+    """A simulated metric with the bounds `low` and `high` of its uncertainty."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, value: float, low: float, high: float) -> Seen:
-        """The figure `value`, from `low` to `high`."""
+        """A value with bounds, widened to contain it."""
         found = cls(value)
         found.low, found.high = min(low, value), max(high, value)
         return found
@@ -60,7 +60,7 @@ class Seen(float):
 
 @dataclass(frozen=True)
 class Job:
-    """A measured job: its load, and its figures by direction and name (a second, or us)."""
+    """A measured job: its load, and its metrics by direction and name (per second, or us)."""
 
     name: str
     workload: Mapping[str, Any]
@@ -68,7 +68,7 @@ class Job:
 
     @property
     def writes_at_random(self) -> bool:
-        """True if it scatters superseded pages over the drive."""
+        """True for random writes, which scatter invalid pages over the drive."""
         return bool(self.workload["random_share"] and self.workload["read_share"] < 1)
 
 
@@ -112,13 +112,13 @@ def _job(name: str, job: Mapping[str, Any], options: Mapping[str, Any]) -> Job:
 
 
 def _figures(stats: Mapping[str, Any]) -> dict[str, float]:
-    """Figures of fio for a direction: requests a second, and times in us."""
+    """fio's metrics for a direction: IOPS, and latencies in us."""
     count = int(stats.get("total_ios") or 0)
     if count < 1:
         return {}
     latency = stats.get("lat_ns") or stats["clat_ns"]
     found = {"iops": float(stats["iops"]), "mean": float(latency["mean"]) / 1000}
-    # fio has percentiles of the completion by default; submission takes the same in all.
+    # fio's percentiles cover completion by default; a constant submission latency is added.
     known = latency if "percentile" in latency else stats.get("clat_ns") or {}
     shift = float(latency["mean"]) - float(known.get("mean") or latency["mean"])
     for name, key in PERCENTILES.items():
@@ -135,7 +135,7 @@ def _told(count: int, percent: str) -> bool:
 def simulated(
     stack: Sequence[Layer], job: Job, seed: int, fewest: int = FEWEST
 ) -> dict[tuple[str, str], float]:
-    """Figures of the job on a simulated device, with `fewest` requests or more."""
+    """Metrics of the job on a simulated device, from at least `fewest` requests."""
     outstanding = job.workload["outstanding"] * job.workload["threads"]
     fewest = max(fewest, FEWEST_WRITES) if job.writes_at_random else fewest
     requests = min(max(fewest, EACH * outstanding), MOST)
@@ -163,7 +163,7 @@ def of_results(results: Results) -> dict[tuple[str, str], float]:
 
 
 def _percentile(host: Any, name: str) -> Seen:
-    """A percentile, with its neighbours: where times come in steps, the next one may be far off."""
+    """A percentile with its neighbours: in a stepped distribution the next one may be far away."""
     value, counts = float(host.percentiles_us[name.removeprefix("p")]), host.histogram.requests
     share, edges = float(name.removeprefix("p")) / 100, host.histogram.below_us
     beyond = 1 - share
@@ -179,14 +179,14 @@ def _percentile(host: Any, name: str) -> Seen:
         return len(counts) - 1
 
     here, under, over = (bin_of(share + it) for it in (0, -neighbours, neighbours))
-    # The nearest edge in the other bin: no further than it was seen to be.
+    # The nearest edge of the neighbouring bin bounds the value.
     low = float(edges[under]) if under < here else value
     high = float(edges[over - 1]) if over > here else value
     return Seen.of(value, low, high)
 
 
 def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """The logarithm of simulated over measured, of each figure that both have."""
+    """Logarithm of simulated over measured, for each common metric."""
     return {
         key: math.log(found[key] / measured)
         for key, measured in job.figures.items()
@@ -197,11 +197,10 @@ def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, 
 def certain_misses(
     job: Job, found: Mapping[tuple[str, str], float]
 ) -> dict[tuple[str, str], float]:
-    """Certain misses, which remain for neighbouring percentiles.
+    """Misses that remain for all neighbouring percentiles.
 
-    A percentile on a step of the distribution is on either side by chance: p90 of a stream
-    was twice the measured one with the very keys that it was measured with, which outweighed all
-    that throughput says of these keys.
+    A percentile on a step of the distribution falls on either side by chance: p90 of a stream was
+    twice the measured one with the true keys, and outweighed the throughput.
     """
     ends = {
         key: min(max(job.figures[key], getattr(it, "low", it)), getattr(it, "high", it))

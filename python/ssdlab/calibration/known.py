@@ -1,4 +1,4 @@
-"""A live device of known latency, with which the round trip to a server is measured."""
+"""A live device of known latency, used to measure the round trip to a server."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 #: The latency of every request: about that of a flash read, long enough for a client to sleep and
-#: be woken. With zero latency the round trip would seem shorter.
+#: be woken. At zero latency the measured round trip would be too short.
 SERVICE_US = 200.0
 PATTERNS = ("sequential_read", "random_read", "sequential_write", "random_write")
 
 
 @contextlib.contextmanager
 def served(early: bool, port: int | None = None, realtime: bool = False) -> Iterator[str]:
-    """Serve the reference over a Unix socket or a TCP `port`: its address. With `early` it answers
-    earlier by what the server thinks that the way takes, as every server of ssdlab does.
+    """Serve the reference over a Unix socket or a TCP `port`: its address. With `early` it replies
+    earlier by its estimate of the round trip, as all servers of ssdlab do.
     """
     from ssdlab.live import serve
 

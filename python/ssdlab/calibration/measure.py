@@ -1,11 +1,11 @@
 """Micro-benchmarks of a file or block device, after El Maghraoui et al. (2010).
 
 The target is divided into an odd number of zones, which no power of two in a device divides evenly.
-In each, requests of one size and pattern are made for a fixed time; the order of all of them is
-random, so that nothing that drifts favours a size. O_DIRECT keeps the system's cache out.
+In each zone, requests of one size and pattern run for a fixed time. The order of these runs is
+random, so that drift favours no size. O_DIRECT bypasses the page cache.
 
-Each outstanding request has a thread, whose system call runs outside the interpreter's lock. The
-overhead of the loop is measured against /dev/zero and stated (`overhead_us`), not subtracted.
+Each outstanding request has a thread; its system call releases the interpreter lock. The overhead
+of the loop is measured against /dev/zero and stated (`overhead_us`), not subtracted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ssdlab._core import InputError
 from ssdlab.calibration.points import Measured, Point, Steps, size_text
 from ssdlab.calibration.safety import refuse_to_write
 
-#: Blocks of the largest size that a zone must have, to have places to choose from.
+#: Minimum zone size in blocks of the largest size, for random addresses.
 FEWEST_BLOCKS = 4
 #: Minimum number of requests for a meaningful mean.
 FEWEST_REQUESTS = 5
@@ -55,7 +55,7 @@ class Plan:
     outstanding: Sequence[int] = (1, 2, 4)
     zones: int = 5
     seconds: float = 0.5
-    """For each pattern, size and number outstanding; all its zones together."""
+    """For each pattern, size and queue depth; in all zones together."""
     write: bool = False
     seed: int = 42
     statistic: str = "mean"
@@ -69,7 +69,7 @@ class Plan:
         return ["seq_read", "rand_read", *writes]
 
     def check(self) -> None:
-        """Raise `InputError` for what cannot be measured."""
+        """Raise `InputError` for an invalid plan."""
         if self.zones < 1 or self.zones % 2 == 0:
             raise InputError(f"--zones {self.zones}: an odd number, such as 5")
         if not 0.001 <= self.seconds <= 3600:
@@ -89,7 +89,7 @@ class Cell:
 
 
 def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
-    """Measure the target. Raises `InputError` where that cannot or must not be done."""
+    """Measure the target. Raises `InputError` if it must not be measured or written."""
     plan.check()
     if plan.subtract_way is not None:
         raise InputError(f"--subtract-way {plan.subtract_way}: {path} is no NBD server")
@@ -184,7 +184,7 @@ def _zone_bytes(path: Path, size: int, plan: Plan) -> int:
 def _open(path: Path, plan: Plan) -> int:
     flags = (os.O_RDWR if plan.write else os.O_RDONLY) | os.O_DIRECT
     if plan.write and stat.S_ISBLK(path.stat().st_mode):
-        flags |= os.O_EXCL  # the kernel refuses a device that is mounted or otherwise held
+        flags |= os.O_EXCL  # with O_EXCL the kernel refuses a device that is mounted or in use
     try:
         return os.open(path, flags)
     except OSError as error:
@@ -218,7 +218,7 @@ class Loop:
         blocks = zone_bytes // cell.bytes
         self.first = cell.zone * zone_bytes
         if cell.pattern.startswith("seq"):
-            # A sequence begins anywhere and goes round in its zone.
+            # A sequence begins at a random address and wraps around in its zone.
             start = draw.randrange(blocks)
             self.places: Iterator[int] = itertools.chain(
                 range(start, blocks), itertools.cycle(range(blocks))
@@ -230,7 +230,7 @@ class Loop:
 
     def run(self, seconds: float) -> Point:
         """Measure, and return the mean or median."""
-        self.turns(0)  # one request that does not count: what the cell before left behind
+        self.turns(0)  # one unmeasured request: absorbs the effects of the previous cell
         self.times.clear()
         self.failure: OSError | None = None
         end = time.perf_counter_ns() + int(seconds * 1e9)
@@ -259,7 +259,7 @@ class Loop:
 
     def turns(self, end: int) -> None:
         """Request after request until `end`."""
-        buffer = mmap.mmap(-1, self.cell.bytes)  # aligned to a page, as O_DIRECT wants it
+        buffer = mmap.mmap(-1, self.cell.bytes)  # aligned to a page, as O_DIRECT requires
         transfer = os.preadv
         if self.cell.pattern.endswith("write"):
             buffer.write(os.urandom(self.cell.bytes))

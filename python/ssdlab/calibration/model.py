@@ -1,11 +1,10 @@
-"""Fits the model of a drive of today to fio's results: `ssdlab calibrate --fit model`.
+"""Fits the model of a current drive to fio's results: `ssdlab calibrate --fit model`.
 
-A few keys that no data sheet has are searched one after the other, by factors that shrink from 2 to
-2 %, and words each by itself; then all numbers together by least squares; round by round, until a
-round changes little. It minimises the mean square of the logarithms of simulated over measured,
-over all jobs, directions and figures, counting certain misses of percentiles
-(`jobs.certain_misses`). Each simulation has the same seed, so that the search is the same each
-time.
+Keys that no data sheet states are searched one by one, numbers by factors that shrink from 2 to
+1.015, words by trial. Then all numbers are fitted together by least squares. Rounds repeat until one
+changes little. The objective is the mean square of ln(simulated / measured) over all jobs,
+directions and metrics; percentiles count by `jobs.certain_misses`. All simulations share a seed, so
+the search is reproducible.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ STEPS = (2.0, 1.4, 1.18, 1.08, 1.03, 1.015)
 ROUNDS = 4
 #: The factors for sizes and counts.
 COARSE = (2.0, 1.4)
-#: The step of a derivative, in logarithms, and the descents along the valley.
+#: The step of a derivative, in logarithms, and the number of least-squares descents.
 STEP = 0.03
 DESCENTS = 20
-#: The miss of a figure that a drive does not have.
+#: The miss of a metric that the simulated drive lacks.
 FAR_OFF = 1.0
 #: Minimum change of a figure that counts.
 FAINT = 0.003
@@ -46,7 +45,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Key:
-    """A key that is searched: numbers in proportion, or words, each a bundle of assignments."""
+    """A searched key: numbers, scaled together, or words, each a set of assignments."""
 
     name: str
     start: str = ""
@@ -56,7 +55,7 @@ class Key:
     coarse: bool = False
 
     def scaled(self, factor: float) -> str:
-        """The start times a factor, each number of a list alike."""
+        """The initial value times a factor; all numbers of a list are scaled alike."""
 
         def times(found: re.Match[str]) -> str:
             number = float(found[0]) * factor
@@ -68,7 +67,7 @@ class Key:
 def keys_of(device: Mapping[str, Any], spare: float) -> list[Key]:
     """Searched keys of a resolved device, with its spare space / exported capacity."""
     link, timing = device["host_link"], device["timing"]
-    # Words come first: a number that makes up for a wrong word is hard to find again.
+    # Words come first: a number that compensates for a wrong word is hard to correct.
     latency = device["suspend"].get("program", "none")
     own = latency if latency != "none" else "35us"
     suspends = [{"device.suspend.program": it, "device.suspend.erase": it} for it in (own, "none")]
@@ -91,7 +90,7 @@ def keys_of(device: Mapping[str, Any], spare: float) -> list[Key]:
 
 
 class Search:
-    """The simulations of a fit, each made once."""
+    """The simulations of a fit, memoised."""
 
     def __init__(
         self,
@@ -146,7 +145,7 @@ def fit(
     wanted: Sequence[Job],
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """The values that bring a drive closest to the jobs, and how close. Raises `InputError`."""
+    """The best-fitting values and their errors. Raises `InputError`."""
     if device is None:
         raise InputError("--fit model: --device names the drive to begin with")
     base = _section("device", device)
@@ -170,10 +169,10 @@ def fit(
 
 
 def _searched(search: Search, keys: Sequence[Key]) -> tuple[dict[str, str], bool]:
-    """The best values; and whether the search was interrupted.
+    """The best values, and True if the search was interrupted.
 
-    Numbers that take every value go down their common valley after each has gone down its own;
-    sizes and counts, which matter less, follow.
+    Continuous numbers are searched one by one, then together; sizes and counts, which matter less,
+    follow.
     """
     values: dict[str, str] = {}
     factors = {key.name: 1.0 for key in keys if not key.words}
@@ -308,7 +307,7 @@ def _found(
 def _is_told(
     search: Search, key: Key, values: Values, now: Sequence[Mapping[tuple[str, str], float]]
 ) -> bool:
-    """True if another value of a key changes any figure of any job."""
+    """True if another value of a key changes any metric of any job."""
     if key.words:
         others = [dict(values) | dict(word) for word in key.words]
     else:

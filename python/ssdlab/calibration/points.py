@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-#: Each pattern by its short name, and the name of its section in a device file.
+#: Short name of each pattern, and its section in a device file.
 PATTERNS: Mapping[str, str] = {
     "seq_read": "sequential_read",
     "rand_read": "random_read",
@@ -20,7 +20,7 @@ KIB = 1024
 UNITS = {"B": 1, "KiB": KIB, "MiB": KIB**2}
 
 Steps = Callable[[int, int], object]
-"""Told the steps done and to do."""
+"""Callback: steps done, total steps."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A straight line through measured times, by least squares.
 
-Times over sizes of 512 B to 1 MiB span three decades. Ordinary least squares fits the largest and
-is off by a multiple at the smallest; with weights of 1/time^2 each counts by its relative error.
+Times over sizes of 512 B to 1 MiB span three decades. Ordinary least squares fits the largest sizes
+and errs by a multiple at the smallest; weights of 1/time^2 minimise the relative error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Weights = Literal["relative", "equal"]
 
 @dataclass(frozen=True)
 class Line:
-    """y = a + b x, and how well it fits."""
+    """y = a + b x, with its goodness of fit."""
 
     a: float
     b: float
@@ -33,8 +33,8 @@ class Line:
 def line(x: Sequence[float], y: Sequence[float], weights: Weights) -> Line:
     """The line through at least two points; y must be positive.
 
-    Times do not fall below zero at no size and do not fall with size: a negative part is held at
-    zero and the other fitted alone.
+    Intercept and slope are not negative: if one would be, it is set to zero and the other fitted
+    alone.
     """
     w = [1 / (value * value) if weights == "relative" else 1.0 for value in y]
     total = sum(w)
@@ -100,7 +100,7 @@ def interpolated(x: Sequence[float], y: Sequence[float], at: float) -> float:
 
 
 def left_out(x: Sequence[float], y: Sequence[float]) -> list[float]:
-    """Leave-one-out values of each point: the test of a curve that goes through all of them."""
+    """Leave-one-out prediction of each point: the test of a curve through all points."""
     guesses = []
     for i, at in enumerate(x):
         guess = interpolated([*x[:i], *x[i + 1 :]], [*y[:i], *y[i + 1 :]], at)

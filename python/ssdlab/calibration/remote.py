@@ -1,7 +1,7 @@
-"""Micro-benchmarks of an NBD server, made by fio, which speaks the protocol.
+"""Micro-benchmarks of an NBD server by fio, which speaks the protocol.
 
-The transport latency, and the noise of a busy machine, can be subtracted: between turns of the
-target, the same requests go to a server of our own, whose device takes a known time.
+Transport latency and noise of a busy machine can be subtracted: between turns of the target, the
+same requests go to a reference server with known latency.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ssdlab.calibration.points import Measured, Point, Steps, size_text
 
 #: Maximum overrun of a measurement: to start fio, to connect, the last request.
 PATIENCE_SECONDS = 60
-#: Turns of the target and of our own device, for each point.
+#: Turns of the target and of the reference server, per point.
 TURNS = 5
 
 
@@ -86,16 +86,16 @@ def _known(subtract_way: str | None) -> contextlib.AbstractContextManager[str | 
     """A server with a device of known latency, if the round trip is to be subtracted."""
     if subtract_way is None:
         return contextlib.nullcontext()
-    # A server of ssdlab replies earlier by its estimate of the transport: so does ours.
+    # A server of ssdlab replies earlier by its estimate of the transport; the reference does the
+    # same.
     return known.served(early=subtract_way == "ssdlab")
 
 
 def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tuple[Point, float]:
-    """A point without the way there and back, and that."""
+    """A point less the round trip, and the round trip."""
     seconds = plan.seconds / TURNS
     times, ways, requests = [], [], 0
-    # The same statistic for turns as for requests: whatever else the machine does can only add to
-    # them.
+    # Turns use the same statistic as requests: other load of the machine can only add time.
     typical = min if plan.statistic == "low" else statistics.median
     for _ in range(TURNS):
         # Alternating, because the machine's other load varies.

@@ -1,6 +1,6 @@
-"""Danger of writing to a target: file systems, swap, mounts.
+"""Safety checks before writing to a target: file systems, swap, mounts.
 
-Visible dangers are refused; what it cannot, a person answers for with `--write`.
+With `--write` the user takes responsibility for other content.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ AT_END = [(back, b"\xfc\x4e\x2b\xa9") for back in (8192, 65536)]
 
 
 def refuse_to_write(path: Path) -> None:
-    """Raise `InputError` if `path` is in use or holds something that can be recognised."""
+    """Raise `InputError` if `path` is in use or has a known signature."""
     for used in _uses(path):
         raise InputError(f"--write {path}: {used}; writing would destroy it")
     with path.open("rb") as file:
@@ -59,7 +59,7 @@ def refuse_to_write(path: Path) -> None:
                 if file.read(len(magic)) == magic:
                     raise InputError(f"--write {path}: it holds {name}; writing would destroy it")
     blkid = shutil.which("blkid")
-    if blkid is not None:  # knows more signatures than the table
+    if blkid is not None:  # blkid knows more signatures than the table
         probe = subprocess.run([blkid, "-p", str(path)], capture_output=True, text=True)
         if probe.returncode == 0 and probe.stdout.strip():
             what = probe.stdout.strip().partition(": ")[2]

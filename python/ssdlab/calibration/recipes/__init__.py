@@ -1,4 +1,4 @@
-"""Recipes: scripts for fio that measure what no data sheet has, and what follows from their output.
+"""Recipes: fio scripts that measure quantities no data sheet states, and fits of their output.
 
 A recipe is a module with a `RECIPE`, and its word in `NAMES`. Its scripts run on any drive; its
 `fit` reads the directory in which they were run. The fit returns quantities with intervals.
@@ -21,7 +21,7 @@ NAMES = ("cliff", "span", "age", "layout")
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that was found: a value, and from where to where it lies in 95 % of the cases."""
+    """A fitted quantity: value and 95 % confidence interval."""
 
     name: str
     value: float
@@ -43,14 +43,14 @@ class Quantity:
 
 @dataclass
 class Found:
-    """Result of a recipe: quantities, keys of ssdlab that have these values, and notes."""
+    """Result of a recipe: quantities, keys with these values, and notes."""
 
     quantities: list[Quantity] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: tuple[float, float, float], unit: str, what: str) -> None:
-        """Add a quantity: its value, and where that lies."""
+        """Add a quantity with its confidence interval."""
         self.quantities.append(Quantity(name, *value, unit, what))
 
 
@@ -60,9 +60,9 @@ class Recipe:
 
     summary: str
     scripts: Callable[[int], Mapping[str, str]]
-    """The files by their names; the first is the page that says what to do."""
+    """The files by name; the first is the instructions."""
     fit: Callable[[Path, Mapping[str, float], float], Found]
-    """Given the directory, settings, and by how much the clock of the drive was slowed."""
+    """Arguments: the directory, the settings and the time scale of the drive."""
     settings: Mapping[str, float] = field(default_factory=dict)
     """Settings of the fit, with their defaults."""
 
@@ -86,7 +86,7 @@ def scripts(name: str, capacity_bytes: int) -> dict[str, str]:
 
 
 def write(name: str, capacity_bytes: int, directory: Path) -> list[Path]:
-    """Write the files of a recipe into a directory; it is made if it is not there."""
+    """Write the files of a recipe into a directory, which is created if absent."""
     texts = scripts(name, capacity_bytes)
     if directory.exists() and not directory.is_dir():
         raise InputError(f"--out {directory}: not a directory; --recipe {name} writes some files")

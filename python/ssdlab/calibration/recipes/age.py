@@ -1,10 +1,9 @@
-"""Read rate of old data: the retries that a page takes after days without power.
+"""Read retries of old data, after days without power.
 
-A read of a page whose levels have moved is repeated with other references, each time in the same
-time. So latencies lie at t0 + k s: s is found as the period of the latencies, and k counts the
-retries. That k is at most j means that the levels have moved by less than j + w steps. The moves of
-pages are lognormal, so the line of ln(j + w) over the normal quantile of that share has their mean;
-over the ages it is K (t / month)^p.
+A page whose levels have shifted is read again with other reference voltages, each retry in the same
+time s. Latencies are t0 + k s for k retries: s is their period. With k <= j the levels have shifted
+by less than j + w steps. Shifts are lognormal, so a line of ln(j + w) over the normal quantile of
+the share with k <= j gives their mean; over age the mean is K (t / month)^p.
 """
 
 from __future__ import annotations
@@ -25,17 +24,18 @@ MONTH_DAYS = 365.25 / 12
 #: Distance from the best reference within which a page can be read, in steps: half of one when new,
 #: less with its errors.
 WINDOW = 0.45
-#: Requests that are needed at each age.
+#: Minimum number of requests at each age.
 FEWEST = 1000
-#: Tested periods, relative to the latency of fresh data, and their number.
+#: Range of tested periods, relative to the latency of fresh data, and their number.
 SHORTEST, LONGEST, TRIED = 0.15, 4.0, 1200
-#: Latencies more steps away belong to other causes, such as a search.
+#: Maximum number of retries; longer latencies have other causes, such as a search for references.
 MOST_STEPS = 60
-#: Requests searched for a period.
+#: Number of requests used to find the period.
 LOOKED_AT = 3000
-#: Agreement of latencies with a period, from 0 to 1; and of the best, so that a multiple is taken.
+#: Minimum agreement of latencies with a period (0 to 1); and relative to the best period, for a
+#: multiple to replace it.
 PERIODIC, AS_GOOD = 0.3, 0.85
-#: Shares of retries that say something: near 0 and 1 they are of few pages.
+#: Range of usable shares of retries: near 0 and 1 they rest on few pages.
 TELLING = (0.02, 0.98)
 NORMAL = statistics.NormalDist()
 
@@ -92,7 +92,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """Drift by the latencies at each age."""
+    """Level drift, from the latencies at each age."""
     found = Found()
     ages = _ages(directory)
     all_us = {
@@ -153,7 +153,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
 
 
 def _ages(directory: Path) -> dict[float, str]:
-    """Days and names of what was read."""
+    """Ages in days, with the names of their result files."""
     found = {}
     for path in sorted(directory.glob("age-*d.json")):
         match = re.fullmatch(r"age-(\d+(?:\.\d+)?)d", path.stem)
@@ -189,7 +189,7 @@ def _period(
         raise InputError(
             f"{directory}: the latencies of old data have no period: is the drive busy, or warm?"
         )
-    # Fractions of a period are periods as well: the longest counts.
+    # Fractions of a period fit as well: take the longest.
     at = max(n for n, score in enumerate(scores) if score >= AS_GOOD * best)
     while at + 1 < len(scores) and scores[at + 1] > scores[at]:
         at += 1
@@ -198,7 +198,7 @@ def _period(
     rough = tried[at]
 
     def refined(values: Sequence[float]) -> float:
-        # Through zero: the latency beyond a fresh read over the number of retries.
+        # Slope through the origin: added latency over the number of retries.
         pairs = [(round(it / rough), it) for it in values]
         products = sum(k * it for k, it in pairs)
         return float(products / max(1, sum(k * k for k, _ in pairs)))
@@ -219,7 +219,7 @@ def _median_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _moved(retries: Sequence[int]) -> float | None:
-    """The mean of the steps by which pages have moved; None where too few took retries."""
+    """Mean level shift of pages in steps; None if too few needed retries."""
     count = len(retries)
     x, y = [], []
     below = 0

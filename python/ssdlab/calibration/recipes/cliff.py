@@ -1,9 +1,9 @@
-"""The SLC cache: how much it holds, how fast the drive is beside it, and how fast it is folded.
+"""The SLC cache: its size, the write rate without it, and its fold rate.
 
-An empty drive is filled in sequence: the rate falls where the cache is full, and again where native
-cells are used up and each byte waits for (bits - 1) others to be folded. Then, five times, it is
-emptied, a little more than the cache holds is written, and after a rest as much again: what goes
-fast then is what the rest gave back, f (t - t0).
+An empty drive is filled sequentially: the rate falls when the cache is full, and again when native
+cells are used up and each byte waits for (bits - 1) others to be folded. Then, five times, the
+drive is discarded, slightly more than the cache size is written, and after a rest the same amount
+again. The part written at cache speed is the recovered cache, f (t - t0).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
 from ssdlab.calibration.recipes.logs import bandwidth, stage
 from ssdlab.calibration.recipes.numbers import Samples, interval, rate
 
-#: Rates that differ by less than this factor are the same; samples of a stretch, at least; maximum
-#: number of examined samples.
+#: Minimum ratio of distinct rates; minimum number of samples in a stretch; maximum number of
+#: samples.
 RATIO, FEWEST, MOST = 1.2, 3, 400
 #: Stages that follow a rest.
 RESTS = (1, 2, 3, 4, 5)
-#: A rest that gives back more than this share of the cache may have had nothing left to give.
+#: A rest that recovers more than this share of the cache counts as complete recovery.
 ALL = 0.95
-#: A copy that took less of the cache than this share of what copies do did not fill it.
+#: A copy that used less than this share of the cache size seen by other copies did not fill it.
 FILLED = 0.75
 
 JOBS = """\
@@ -55,8 +55,8 @@ offset=${COPY}m
 size=${COPY}m
 write_bw_log=${STAGE}
 """
-#: The cache ends where the rate stays below 0.7 of the first second's: six samples in a row.
-#: Bandwidths are in KiB a second, times in ms.
+#: The cache ends when six successive samples are below 0.7 of the first second's rate. Bandwidths
+#: are in KiB a second, times in ms.
 BODY = """\
 stage discard
 sleep "${REST:-60}"
@@ -103,7 +103,7 @@ rest went fast from end to end.
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:
-    """The files: sizes are shares of the drive, whatever its capacity."""
+    """The files; sizes are shares of the drive."""
     usage = "Writes all of TARGET: ALL DATA ON IT ARE LOST."
     return {
         "cliff.md": PAGE,
@@ -113,7 +113,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """The cache by the logs of the stages."""
+    """Cache size and rates, from the logs of the stages."""
     found = Found()
     fill = stage(directory / "fill.json")
     samples = _at_model_speed(bandwidth(directory, fill, "write"), time_scale)
@@ -157,7 +157,7 @@ def _at_model_speed(samples: Samples, time_scale: float) -> list[tuple[float, fl
 
 
 def _inner(piece: Samples) -> Samples:
-    """Samples without the ones at the ends, which may mix two rates."""
+    """Samples without the first and last, which may mix two rates."""
     return piece[1:-1] if len(piece) > FEWEST else piece
 
 
@@ -175,7 +175,7 @@ def _bytes_at(first: float, second: float, both: Samples) -> float:
 
 
 def _met(one: Samples, other: Samples) -> tuple[float, float, float]:
-    """Bytes written at the first rate, to a part of a sample."""
+    """Bytes written at the first rate, interpolated within a sample."""
     both = [*one, *other]
 
     def of(draw: random.Random | None) -> float:
@@ -271,8 +271,8 @@ def _rests(
 
 
 def _own(rates: Sequence[float], samples: Samples) -> float:
-    """The rate behind the cache after a rest: folds go on beside it, so it may be another."""
-    # Without the last sample, which may be cut short.
+    """Write rate beyond the cache after a rest; concurrent folding may lower it."""
+    # The last sample may be incomplete.
     late = samples[-max(FEWEST, len(samples) // 4) - 1 : -1]
     own = rate(late)
     return own if own < math.sqrt(rates[0] * rates[1]) else rates[1]

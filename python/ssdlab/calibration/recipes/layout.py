@@ -1,12 +1,11 @@
-"""Internal structure of a drive: page, pages that are read at once, block, write buffer, spare
-space.
+"""Internal structure of a drive: page, channels, block, write buffer, spare space.
 
-Reads of two sectors, one on each side of a boundary of pages, cost twice as much as one of a
-sector: the smallest spacing at which all of them do so is the page size. The time of a lone read
-grows by a step where it needs one page more of each channel: from step to step lie as many pages as
-there are channels. Of writes in sequence some wait for an erasure: between them lies what a block
-holds. In a burst, what was written runs ahead of what the flash takes by the size of the buffer.
-Random writes to a drive that was filled in sequence slow down when its free blocks are used up.
+A read of two sectors across a page boundary costs two page reads: the smallest spacing at which all
+such reads do is the page size. The time of a single read grows by a step when it needs one more
+page of each channel: the step width in pages is the number of channels. Some sequential writes wait
+for an erase: the distance between them is the block size. In a burst, writes run ahead of the flash
+by the size of the buffer. Random writes to a drive that was filled in sequence slow down when its
+free blocks are used up.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
 from ssdlab.calibration.recipes.logs import Latency, latencies, stage
 
 KIB = 1024
-#: Spacings of boundaries that are tried, in KiB. At page boundaries, the rate is halved; where they
-#: are half as far apart, two thirds.
+#: Tested spacings of boundaries, in KiB. At page boundaries the rate is halved; at half their
+#: spacing it is two thirds.
 SPACINGS, STRADDLES = (1, 2, 4, 8, 16, 32, 64), 0.58
-#: The longest read of the script, the steps that must be seen, and how much a step must exceed what
-#: lies between.
+#: The longest read of the script, the minimum number of steps, and their minimum ratio to the
+#: growth between steps.
 LONGEST, FEWEST_STEPS, CLEAR = 512 * KIB, 3, 2.0
-#: Writes that wait for an erasure: minimum number, and maximum share of all writes; they take at
-#: least this much longer.
+#: Writes that wait for an erase: minimum number, maximum share of all writes, and minimum latency
+#: ratio.
 FEWEST_PAUSES, MOST_PAUSES, LONGER = 6, 0.05, 1.5
 #: Minimum ratio of the first writes' rate to later ones behind a buffer.
 BUFFERED = 1.2
@@ -134,7 +133,7 @@ more `WRITES` if nobody waited for an erasure, and a larger `BURST` if that was 
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:
-    """The files: written ranges are shares of the drive, whatever its capacity."""
+    """The files; written ranges are shares of the drive."""
     usage = "Writes all of TARGET, three times: ALL DATA ON IT ARE LOST."
     return {
         "layout.md": PAGE,
@@ -144,7 +143,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """The layout by the stages; a note for each unknown."""
+    """The layout from the stages' results; a note for each unknown."""
     found = Found()
     page = _page(directory, found)
     _channels(directory, page, found)
@@ -233,7 +232,7 @@ def _block(directory: Path, found: Found) -> None:
         if it.us >= bound:
             pauses.append(at)
         at += it.size
-    # Blocks that are written together are erased together: pauses come in groups.
+    # Blocks of a superblock are erased together: pauses form groups.
     between = (pauses[-1] - pauses[0]) / (len(pauses) - 1)
     starts = [pauses[0]]
     starts += [b for a, b in zip(pauses, pauses[1:], strict=False) if b - a >= between]
@@ -296,7 +295,7 @@ def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:
     found, before = [], 0.0
     for start in range(0, len(writes) - each + 1, each):
         own = writes[start : start + each]
-        # A log has whole milliseconds.
+        # Times in the log are whole milliseconds.
         seconds = max(own[-1].ms - before, HALF) / 1000
         before = own[-1].ms
         found.append((seconds, float(sum(it.size for it in own))))

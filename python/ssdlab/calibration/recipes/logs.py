@@ -11,16 +11,15 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.calibration import fio
 
-#: A sample of bandwidth covers the time since its predecessor: these are the minimum and maximum of
-#: examined samples.
+#: Minimum and maximum number of bandwidth samples. A sample covers the time since its predecessor.
 FEWEST_SAMPLES = 8
-#: Maximum difference between the bytes of a log and of the JSON: its samples are means.
+#: Maximum relative difference in bytes between log and JSON: samples of the log are means.
 SAME = 0.25
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A job that was run by itself, and when."""
+    """A job that ran alone, with its time."""
 
     name: str
     job: Mapping[str, Any]
@@ -51,7 +50,7 @@ def stage(path: Path) -> Stage:
 
 
 def _rows(path: Path) -> Iterator[tuple[float, float, str]]:
-    """Milliseconds and value of each line, and what follows."""
+    """Milliseconds, value and remaining fields of each line."""
     try:
         text = _core.read_decompressed(str(path)).decode("ascii")
     except UnicodeDecodeError:
@@ -77,7 +76,7 @@ def _log(directory: Path, name: str, kind: str) -> Path:
 
 
 def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
-    """The bandwidth of a stage: seconds that each sample took, and bytes in them."""
+    """Bandwidth of a stage: seconds and bytes of each sample."""
     path = _log(directory, of.name, "bw")
     samples, before = [], 0.0
     for at, value, _ in _rows(path):
@@ -93,7 +92,7 @@ def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
             f"{FEWEST_SAMPLES} are needed: a shorter log_avg_msec, or more bytes"
         )
     total, known = sum(amount for _, amount in samples), of.bytes(op)
-    # The last sample may be incomplete; all others must be there.
+    # Only the last sample may be incomplete.
     if known <= 0 or not 1 - SAME <= total / known <= 1 + SAME:
         raise InputError(
             f"{path}: its samples come to {total / 1e6:.4g} MB, and {of.name}.json has "
@@ -111,7 +110,7 @@ def latencies_us(directory: Path, name: str) -> list[float]:
 
 @dataclass(frozen=True)
 class Latency:
-    """A request in a log of latencies: when it ended, how long it took, and its size."""
+    """A request in a latency log: completion time, latency and size."""
 
     ms: float
     us: float

@@ -6,21 +6,21 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
-#: Samples that are drawn anew for an interval, and the seed: the same files give the same answer.
+#: Number of bootstrap samples for a confidence interval, and the seed, for reproducible results.
 DRAWS, SEED = 200, 1
-#: Neighbouring samples are not independent: so blocks of this length are drawn.
+#: Block length of the block bootstrap: neighbouring samples are correlated.
 TOGETHER = 5
 #: t quantiles of 97.5 % by degrees of freedom; beyond the last the normal one.
 T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 NORMAL = 1.96
-#: A sample counts as no slower than this share of the mean rate.
+#: Lower bound of a sample's rate, as a share of the mean rate.
 LEAST = 0.02
 
 Samples = Sequence[tuple[float, float]]
 
 
 def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """The line through points by least squares: where it begins, and its slope."""
+    """Least-squares line through points: intercept and slope."""
     count = len(x)
     mean_x, mean_y = sum(x) / count, sum(y) / count
     square = sum((it - mean_x) ** 2 for it in x)
@@ -29,14 +29,14 @@ def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 
 def interval(value: float, drawn: Sequence[float]) -> tuple[float, float, float]:
-    """A value with the bounds of the middle 95 % of what was drawn; it lies within them."""
+    """A value with its 95 % bootstrap interval, widened to contain it."""
     ranked = sorted(drawn)
     low, high = ranked[int(0.025 * len(ranked))], ranked[math.ceil(0.975 * len(ranked)) - 1]
     return value, min(low, value), max(high, value)
 
 
 def slope_interval(x: Sequence[float], y: Sequence[float]) -> float:
-    """Half of the interval of the slope of a line through three points or more."""
+    """Half-width of the slope's confidence interval; at least three points."""
     begin, slope = line(x, y)
     freedom, mean = len(x) - 2, sum(x) / len(x)
     if freedom < 1:
@@ -47,7 +47,7 @@ def slope_interval(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def resampled(of: Callable[[random.Random], float | None]) -> list[float]:
-    """Values of samples that are drawn anew, `DRAWS` times."""
+    """Values of `DRAWS` bootstrap samples."""
     draw = random.Random(SEED)
     found = (of(draw) for _ in range(DRAWS))
     return [it for it in found if it is not None]
@@ -75,7 +75,7 @@ def stretches(samples: Samples, most: int, ratio: float, fewest: int) -> list[tu
     Neighbouring stretches whose rates differ by less than the factor `ratio` are joined. A stretch
     has at least `fewest` samples. The cuts minimise the variance of the logarithm.
     """
-    # A standstill counts as slow, not as infinitely slow.
+    # A stalled sample counts as slow, not as zero.
     minimum = max(LEAST * rate(samples), 1.0)
     logs = [math.log(max(amount / seconds, minimum)) for seconds, amount in samples]
     weights = [seconds for seconds, _ in samples]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: The beginning of each script: where it runs, and how the job file becomes one for an NBD server.
+#: Head of each script: changes to its directory and adapts the job file for an NBD server.
 HEAD = """\
 #!/bin/sh
 # Written by ssdlab calibrate --recipe {name}. {usage}
@@ -24,7 +24,7 @@ GUARD = """\
 [ "${2:-}" = erase ] || { echo "$0: all data on $TARGET will be lost; say: $0 $TARGET erase" >&2
   exit 2; }
 """
-#: The beginning of each job file.
+#: Head of each job file.
 GLOBAL = """\
 ; Written by ssdlab calibrate --recipe {name}; {name}.sh runs its sections one by one.
 [global]
@@ -36,7 +36,7 @@ per_job_logs=1
 
 
 def script(name: str, usage: str, body: str, *, erases: bool) -> str:
-    """A shell script; one that `erases` wants that said."""
+    """A shell script; with `erases` it requires the argument `erase`."""
     guard, words = (GUARD, " erase") if erases else ("", "")
     return HEAD.format(name=name, usage=usage, guard=guard, words=words) + body
 

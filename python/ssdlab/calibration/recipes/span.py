@@ -1,8 +1,8 @@
 """Map cache of a drive without DRAM: random reads over a growing span.
 
-A read whose map page is at hand takes t0, another t0 + t_map. Of a span S of which the memory maps
-M bytes the share min(1, M / S) is at hand, so the mean is t0 + (1 - min(1, M / S)) t_map: flat, and
-from M on a curve of 1/S. With an entry of 4 bytes for each 4 KiB the memory has M / 1024 bytes.
+A read that hits the map cache takes t0, a miss t0 + t_map. If the cache maps M bytes of a span S,
+the hit ratio is min(1, M / S) and the mean t0 + (1 - min(1, M / S)) t_map: flat up to M, then a
+curve in 1/S. With an entry of 4 bytes for each 4 KiB the memory has M / 1024 bytes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ssdlab.calibration.recipes.numbers import interval
 MIB, GIB = 1 << 20, 1 << 30
 #: The smallest span of the script, and the ratio of one to the next.
 SMALLEST, RATIO = 64 * MIB, 2
-#: Number of spans, and of memory sizes tried between two of them.
+#: Minimum number of spans, and number of memory sizes tried between two of them.
 FEWEST, TRIED = 6, 600
-#: Misses that cost less than this share of a hit are none.
+#: Minimum cost of a miss, as a share of a hit.
 SEEN = 0.03
 
 HEAD = """\
@@ -90,7 +90,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """Memory by the mean latencies over the spans."""
+    """Map cache size, from the mean latencies over the spans."""
     paths = sorted(directory.glob("span-*.json"))
     points = sorted(_point(stage(path), time_scale) for path in paths)
     if len(points) < FEWEST:
@@ -113,7 +113,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
         interval(best[position], [it[position] for it in drawn] or [best[position]])
         for position in range(3)
     )
-    # The knee is as sure as its neighbours are near, however little the means scatter.
+    # The spacing of spans bounds the accuracy of the knee, however small the scatter of the means.
     found.add("mapped", mapped, "B", "what the memory maps: reads within it find the map at hand")
     share = settings["entry"] / settings["unit"]
     memory = (mapped[0] * share, mapped[1] * share, mapped[2] * share)
@@ -140,7 +140,7 @@ def _point(of: Stage, time_scale: float) -> tuple[float, float, float]:
 
 
 def _best(points: Sequence[tuple[float, float]]) -> tuple[float, float, float] | None:
-    """Mapped bytes, hit and miss with the least squares of relative errors."""
+    """Mapped bytes, hit latency and miss penalty with the least squared relative error."""
     low, high = points[0][0], points[-1][0]
     best: tuple[float, tuple[float, float, float]] | None = None
     for tried in range(1, TRIED):
