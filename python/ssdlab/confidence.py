@@ -7,12 +7,12 @@ import math
 import statistics
 from collections.abc import Sequence
 
-#: The share of repetitions of the whole study whose intervals hold the true value.
+#: Confidence level: the share of repeated studies whose interval contains the true value.
 CONFIDENCE = 0.95
 
 
 def margin(values: Sequence[float]) -> float | None:
-    """Half of the interval of confidence around the mean; None for a single value.
+    """Half-width of the mean's confidence interval; None for a single value.
 
     >>> round(margin([1.0, 2.0, 3.0]), 3)
     2.484
@@ -23,12 +23,12 @@ def margin(values: Sequence[float]) -> float | None:
     return student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * error
 
 
-@functools.cache  # every figure of a comparison needs the same one
+@functools.cache  # all metrics of a comparison need the same quantile
 def student_quantile(probability: float, freedom: int) -> float:
-    """Student's t below which lies `probability`, for at least one half.
+    """Quantile of Student's t for `probability` >= 0.5.
 
-    The density is integrated by Simpson's rule in the angle atan(t / sqrt(freedom)), in which its
-    range is finite; the error is below 1e-9 for up to 1,000 degrees of freedom.
+    The density is integrated by Simpson's rule over the angle atan(t / sqrt(freedom)), whose range
+    is finite; the error is below 1e-9 for up to 1,000 degrees of freedom.
 
     >>> round(student_quantile(0.975, 4), 4), round(student_quantile(0.975, 1), 3)
     (2.7764, 12.706)

@@ -1,8 +1,8 @@
 """Fits the model of a current drive to fio's results: `ssdlab calibrate --fit model`.
 
 Keys that no data sheet states are searched one by one, numbers by factors that shrink from 2 to
-1.015, words by trial. Then all numbers are fitted together by least squares. Rounds repeat until one
-changes little. The objective is the mean square of ln(simulated / measured) over all jobs,
+1.015, words by trial. Then all numbers are fitted together by least squares. Rounds repeat until
+one changes little. The objective is the mean square of ln(simulated / measured) over all jobs,
 directions and metrics; percentiles count by `jobs.certain_misses`. All simulations share a seed, so
 the search is reproducible.
 """

@@ -1,10 +1,9 @@
 """Fits parameters of any device of ssdlab to measurements, by simulating them.
 
-Each measured point is simulated as a closed loop of its pattern, size and number outstanding. It
-minimises the sum of the squared logarithms of simulated over measured times: errors of the same
-ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's differential evolution
-within their bounds, and from there by least squares; each combination of words is searched by
-itself.
+Each measured point is simulated as a closed loop of its pattern, size and queue depth. The
+objective is the sum of squared ln(simulated / measured) times: equal ratios count equally at 512 B
+and at 1 MiB. Numbers are searched by scipy's differential evolution within their bounds, then
+refined by least squares; each combination of words is searched separately.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ssdlab.running import Part, _section, run_layers
 
 #: Simulated requests per outstanding one, and their minimum.
 REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
-#: Combinations of words that are searched.
+#: Maximum number of word combinations.
 MOST_COMBINATIONS = 64
 #: Differential evolution: trials for each number in a generation, and generations.
 POPULATION, GENERATIONS = 8, 20
@@ -34,9 +33,9 @@ POPULATION, GENERATIONS = 8, 20
 MOST_STEPS = 15
 #: Step of numerical derivatives, as a share of the range: large against the noise of a random load.
 STEP = 0.004
-#: A parameter whose whole range would change no time by this share changes nothing.
+#: A parameter has no effect if its whole range changes no time by this share.
 FAINT = 1e-3
-#: A direction this much weaker than the strongest is not told by the points.
+#: A direction is undetermined if its effect is below this share of the strongest.
 WEAK = 0.05
 SEED = 42
 INTERRUPTED = "the search was interrupted: these are the best values so far"
@@ -44,7 +43,7 @@ INTERRUPTED = "the search was interrupted: these are the best values so far"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key that is searched: numbers from `low` to `high` in `unit`, or words."""
+    """A searched key: numbers from `low` to `high` in `unit`, or words."""
 
     key: str
     low: float = 0.0
@@ -54,7 +53,7 @@ class Parameter:
     words: tuple[str, ...] = ()
 
     def text(self, share: float) -> str:
-        """The value at a share of the range, in proportion where the range begins above zero."""
+        """The value at a share of the range, logarithmic if the range begins above zero."""
         if self.low > 0:
             value = self.low * (self.high / self.low) ** share
         else:
@@ -117,7 +116,7 @@ class Search:
         self.trials: dict[tuple[str, ...], list[float]] = {}
         self.numbers = [p for p in parameters if not p.words]
         self.expected = self._expected()
-        # Every end of every range is tried, so that the engine refuses before anything runs.
+        # Both ends of every range are checked by the engine before the first run.
         for parameter in parameters:
             ends = parameter.words or (parameter.text(0), parameter.text(1))
             for end in ends:
@@ -166,7 +165,7 @@ class Search:
                 numbers = zip(self.numbers, shares, strict=True)
                 return {**dict(words), **{p.key: p.text(share) for p, share in numbers}}
 
-            # scipy's steps are shares of the value, so the range is put at 1 to 2.
+            # scipy's steps are relative to the value, so the range is mapped to 1..2.
             def miss(place: Any, values: Any = values) -> list[float]:
                 return self.residuals(values([min(max(x - 1, 0), 1) for x in place]))
 
@@ -174,7 +173,7 @@ class Search:
             if not self.numbers:
                 shares: Sequence[float] = []
             else:
-                # Changes of the bottleneck form valleys, in which a plain descent ends early.
+                # Changes of the bottleneck form valleys, in which a plain descent stops early.
                 valley = differential_evolution(
                     lambda place, miss=miss: sum(r * r for r in miss(place)),
                     [(1, 2)] * len(self.numbers),
@@ -198,7 +197,7 @@ class Search:
         return found[1], found[2]
 
     def best_so_far(self) -> dict[str, str] | None:
-        """The best values of the trials that were made, if there were any."""
+        """The best values of the completed trials, if any."""
         tried = {
             words: sum(
                 math.log(time / point.mean_us) ** 2
@@ -235,7 +234,7 @@ def fit(
     progress: Steps | None,
     allow_code: bool = False,
 ) -> dict[str, Any]:
-    """The parameters that bring the device closest to the points, and how close."""
+    """The best-fitting parameters and their errors."""
     parameters = [parameter(assignment) for assignment in assignments]
     keys = [p.key for p in parameters]
     if len(set(keys)) < len(keys):
@@ -291,7 +290,7 @@ def fit(
 def _notes(
     parameters: Sequence[Parameter], chosen: Mapping[str, str], sensitivity: list[list[float]]
 ) -> list[str]:
-    """Worth of the values."""
+    """Notes on undetermined values."""
     notes = []
     numbers = [p for p in parameters if not p.words]
     message = []
@@ -305,7 +304,7 @@ def _notes(
     if len(message) > 1:
         import numpy
 
-        # The direction in which the parameters move with the least effect on any point.
+        # The direction of parameters with the least effect on all points.
         _, strengths, directions = numpy.linalg.svd(numpy.array([c for _, c in message]).T)
         if len(strengths) < len(message) or strengths[-1] < WEAK * strengths[0]:
             shares = [abs(float(share)) for share in directions[-1]]

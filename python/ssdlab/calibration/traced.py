@@ -11,9 +11,9 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.calibration.points import KIB, PATTERNS, Measured, Point
 
-#: Requests of a pattern and size whose mean means anything.
+#: Minimum number of requests of a pattern and size for a mean.
 FEWEST_REQUESTS = 5
-#: Larger requests are rare, and one of them would decide a slope by itself.
+#: Larger requests are rare; a single one would determine the slope.
 LARGEST_BYTES = 4 * KIB * KIB
 
 
@@ -24,7 +24,7 @@ def read(
 ) -> Measured:
     """The points in the trace `target`; `options` are as for `ssdlab.trace.info`.
 
-    The number outstanding is counted when a request arrives, itself included.
+    The queue depth is counted at a request's arrival, itself included.
     """
     stated = {key: value for key, value in options.items() if value is not None}
     found = json.loads(_core.trace_services(str(target), json.dumps(stated), progress))

@@ -1,7 +1,7 @@
-"""The devices of the catalogue in groups, and what people ask about one before they pick it.
+"""The devices of the catalogue in groups, with facts for choosing one.
 
-A device file says how a drive works. Its group, interface and evidence stand here, a row each; its
-price, watts and rated writes in `catalogue.toml` (`market`).
+A device file models a drive. This table has its group, interface and evidence; `catalogue.toml`
+(`market`) its price, watts and rated writes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Device:
     group: str
     interface: str
     checked: str
-    """Evidence for its figures: measurements, a sheet only, a paper, or none."""
+    """Evidence for the preset: measurements, a data sheet only, a paper, or none."""
 
     @property
     def rated(self) -> market.Rated | None:
@@ -58,7 +58,7 @@ class Device:
 
     @property
     def capacity_bytes(self) -> float | None:
-        """Exported capacity of the whole device; None where the load decides."""
+        """Exported capacity of the whole device; None if it depends on the load."""
         from ssdlab import sources
 
         drive = self.resolved
@@ -69,8 +69,8 @@ class Device:
 
     @property
     def dwpd(self) -> float | None:
-        """Drive writes a day over five years, as rated; from the data sheet for drives that are not
-        sold here.
+        """Rated drive writes per day (DWPD) over five years; from the data sheet for drives without
+        a catalogue price.
         """
         if self.rated is not None:
             return self.rated.dwpd
@@ -149,19 +149,19 @@ DEVICES: Mapping[str, Device] = {it.name: it for it in (*_TODAY, *_GENERIC, *_OL
 
 
 def to_buy() -> list[Device]:
-    """The drives that can be bought."""
+    """Drives on sale."""
     return [it for it in DEVICES.values() if it.rated is not None]
 
 
 def of_packages() -> list[Device]:
-    """Valid devices of installed packages."""
+    """Valid devices from installed packages."""
     found = []
     for name in plugins.found("devices"):
         row = Device(name, PACKAGES, "-", NONE)
         try:
             is_new = bool(row.resolved) and name not in DEVICES
         except InputError:
-            continue  # said in full where it is asked for by its name
+            continue  # reported in full when requested by name
         found += [row] if is_new else []
     return found
 
@@ -172,7 +172,7 @@ def kinds() -> dict[str, str]:
 
 
 def about(words: str) -> list[Device]:
-    """The devices whose name, group and interface have all parts of `words`, or whose summary has.
+    """Devices that contain all parts of `words` in name, group and interface, or in the summary.
 
     Raises `InputError` with near matches if there are none.
 

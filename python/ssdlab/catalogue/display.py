@@ -83,7 +83,7 @@ def _entries(entries: Mapping[str, str], width: int) -> RenderableType:
 
 
 def overview(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
-    """Each category on two lines: how many it has, and the first of them."""
+    """Two lines per category: the number of its names, and the first of them."""
     console, _ = console_for(file)
     lines = []
     for category, entries in catalogue.items():
@@ -108,7 +108,7 @@ def _by_section(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def sections(names: Sequence[str], file: IO[str]) -> str:
-    """The sections of keys, and how many each has."""
+    """The sections, with their number of keys."""
     console, _ = console_for(file)
     counts = Counter(section for section, _ in _by_section(names))
     table = Table.grid(padding=(0, 2))
@@ -121,7 +121,7 @@ def sections(names: Sequence[str], file: IO[str]) -> str:
 
 
 def keys(wanted: str, found: Sequence[Found], file: IO[str]) -> str:
-    """The keys that were found, and what the search is called here."""
+    """The keys found, with the names used here for the search words."""
     console, _ = console_for(file)
     parts: list[RenderableType] = []
     row = synonym(wanted)

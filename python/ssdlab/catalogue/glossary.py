@@ -17,13 +17,13 @@ class Term(NamedTuple):
     """Its unit or symbol; empty if it has none."""
     meaning: str
     keys: Sequence[str]
-    """The configuration keys that change it."""
+    """Configuration keys that change it."""
     results: Sequence[str]
-    """The results that state it."""
+    """Results that report it."""
     also: Sequence[str]
     """Other words for it."""
     page: str
-    """The page of the docs that explains it."""
+    """Page of the docs that explains it."""
 
     @property
     def lines(self) -> list[str]:
@@ -60,7 +60,7 @@ def terms() -> tuple[Term, ...]:
 
 
 def find(word: str) -> Term | None:
-    """The term that a word names, by any of its names and however it is written.
+    """The term of a word or synonym, in any spelling.
 
     >>> find("WAF").term
     'write amplification'

@@ -13,7 +13,7 @@ from ssdlab._core import InputError
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-#: Sections that a search answers with at most.
+#: Maximum number of sections in a search result.
 MAX_FOUND = 12
 
 _HEADING = re.compile(r"(#{1,4}) (.+)")
@@ -28,7 +28,7 @@ class Section(NamedTuple):
     text: str
 
     def score(self, words: Sequence[str]) -> int:
-        """How well it fits small letters `words`: 0 unless it has all; headings count most."""
+        """Match score for lower-case `words`: 0 unless all occur; headings count most."""
         head, text = self.heading.lower(), self.text.lower()
         counts = [
             text.count(word) + 20 * (word in head) + 5 * (word in self.page) for word in words
@@ -36,7 +36,7 @@ class Section(NamedTuple):
         return sum(min(count, 30) for count in counts) if all(counts) else 0
 
     def line(self, words: Sequence[str]) -> str:
-        """Its first sentence-like line with one of the words, without marks of links."""
+        """Its first sentence-like line with one of the words, without link markup."""
         lines = [
             _LINK.sub(r"\1", it).strip("|>- ").replace("**", "")
             for it in self.text.splitlines()

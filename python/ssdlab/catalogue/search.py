@@ -10,7 +10,7 @@ from ssdlab import _core, catalogue
 from ssdlab._core import InputError
 from ssdlab.catalogue import glossary
 
-#: Use of a name of each category.
+#: Example command for each category.
 USES: Mapping[str, str] = {
     "devices": "ssdlab run --device {}",
     "cleaners": "ssdlab run --set cleaning.policy={}",
@@ -36,13 +36,13 @@ class Synonym(NamedTuple):
 
     word: str
     terms: Sequence[str]
-    """The ends of the keys that are meant; none where there is no such key."""
+    """Last parts of the equivalent keys; empty without an equivalent."""
     note: str
-    """Other answers: a command, or why there is no such key."""
+    """Another answer: a command, or the reason why no key exists."""
 
     @property
     def said(self) -> str:
-        """Name here."""
+        """Its name in ssdlab."""
         return f"called {', '.join(self.terms)} here" if self.terms else self.note
 
 
@@ -53,7 +53,7 @@ def synonym(search: str) -> Synonym | None:
 
 
 def keys(search: str) -> list[Found]:
-    """The keys that `search` is about: first those whose names match, then those that mention it.
+    """The keys that match `search`: by name first, then by mention.
 
     >>> [found.name for found in keys("bs")][0]
     'workload.block_size'
@@ -81,7 +81,7 @@ def keys(search: str) -> list[Found]:
 
 
 def named(name: str) -> list[Found]:
-    """Matches of `name` in every category; a key by its end, a term by any name for it.
+    """Matches of `name` in every category; a key by its last parts, a term by any synonym.
 
     Raises `InputError` with near matches or the name used here, if there are none.
     """

@@ -1,10 +1,10 @@
-"""Charts: a figure is data, described once and drawn by a back end.
+"""Charts: a figure is data that a back end draws.
 
-`figure` is the model; `svg` draws a figure for a page that reads without script, `matplotlib` for
-`.plot()`, `--plot` and notebooks, `text` with characters for a terminal. Each kind of figure is
-built where its numbers are known: `running/figures.py`, `running/over_time.py`,
-`sweeps/figures.py`, `trace/figures.py`, `calibration/figures.py` and the items of `paper`. Colours
-come from `style.ROLES` everywhere.
+`figure` is the model; `svg` draws a figure for a page without script, `matplotlib` for `.plot()`,
+`--plot` and notebooks, `text` with characters for a terminal. The modules that compute the numbers
+build the figures: `running/figures.py`, `running/over_time.py`, `sweeps/figures.py`,
+`trace/figures.py`, `calibration/figures.py` and the items of `paper`. Colours come from
+`style.ROLES` everywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Axis", "Band", "Cells", "Figure", "Level", "Reading", "Series", "Spa
 
 
 def __getattr__(name: str) -> Any:
-    """Parts of figures, imported when they are first used: a table has no need of them."""
+    """Parts of figures, imported on first use: tables do not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ssdlab.charts import figure

@@ -1,7 +1,7 @@
 """The model: a figure is two axes and its marks.
 
-It promises that a back end needs nothing else to draw it: no number is computed twice. Sizes, fonts
-and colours are the back end's; a colour here is a place in its palette.
+A back end needs no other data to draw it. The back end chooses sizes, fonts and colours; a colour
+here is an index into its palette.
 """
 
 from __future__ import annotations
@@ -10,36 +10,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-#: Dash patterns that a back end tells apart.
+#: Number of distinct dash patterns.
 DASHES = 3
-#: A line of more points is a curve: its points are not marked one by one.
+#: A line with more points is drawn as a curve, without a mark per point.
 CURVE = 24
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Quantity of an axis, or the words that stand along it."""
+    """Quantity of an axis, or the words along it."""
 
     label: str = ""
     log: int = 0
-    """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
+    """Base of its logarithm; 0 for a linear axis. A base-2 axis has its marks at the points."""
     percentile: bool = False
     """True if its values are shares, 0 to 1, stretched towards 1: -log10(1 - share)."""
     unit: str = ""
-    """Unit of marks and values, one of `readable.FORMS`; without, a mark is a plain number."""
+    """Unit of marks and values, one of `readable.FORMS`; without it, marks are plain numbers."""
     low: float | None = None
-    """Where it begins and ends, if not where the data do."""
+    """First and last value; by default from the data."""
     high: float | None = None
     zero: bool = True
     """True if a linear axis includes 0."""
     words: Sequence[str] = ()
-    """The places along an axis that has no numbers; from the top on one that is upright."""
+    """Labels of an axis without numbers; a vertical axis lists them from the top."""
     notes: Sequence[str] = ()
-    """Notes at the end of the bar of each word."""
+    """Note at the end of each word's bar."""
     below: Sequence[str] = ()
-    """Notes, dim, below each word."""
+    """Dimmed note below each word."""
     ends: Sequence[tuple[str, str]] = ()
-    """Least and greatest value at each word, on an axis that `Threads` cross."""
+    """Minimum and maximum at each word, for `Threads`."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class Series:
     y: Sequence[float | None]
     mark: Literal["line", "dots", "bars"] = "line"
     colour: int | None = None
-    """The place in the palette; by default that of the words before a comma in the name."""
+    """Palette index; by default shared by series with the same words before a comma in the name."""
     width: float = 0.0
     """Width of bars over numbers: each covers `x` to `x + width`."""
     strong: bool = False
-    """True if dots stand out from others."""
+    """True if the dots are emphasised."""
     role: str = ""
-    """Role of its colour, one of `style.ROLES`, in place of a place in the palette."""
+    """Role of its colour, one of `style.ROLES`, instead of a palette index."""
     dash: int | None = None
-    """How a line is dashed: 0 for not; by default what tells it from others of its colour."""
+    """Dash pattern, 0 for solid; by default distinct among lines of its colour."""
     says: Sequence[str] = ()
-    """Texts of the points, in place of their numbers."""
+    """Texts of the points, instead of their numbers."""
     labels: Sequence[str] = ()
     """Labels of the dots."""
     ranges: Sequence[tuple[float, float] | None] = ()
-    """From where to where each dot reaches: an interval, or the values that it stands for."""
+    """Range of each dot: a confidence interval, or the values that it represents."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Level:
-    """A dotted line across the figure, labelled in its place: a mean, a threshold."""
+    """A labelled dotted line across the figure: a mean, a threshold."""
 
     name: str
     y: float
@@ -92,7 +92,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Reading:
-    """A number at the right of a strip: what it says of the whole run."""
+    """A number at the right of a strip, for the whole run."""
 
     text: str
     what: str = ""
@@ -101,24 +101,24 @@ class Reading:
 
 @dataclass(frozen=True)
 class Spans:
-    """Occupants of the lanes of the upright axis, with begin and end."""
+    """Spans on the lanes of the vertical axis, with begin and end."""
 
     name: str
     lanes: Sequence[int]
     starts: Sequence[float]
     ends: Sequence[float]
     notes: Sequence[str] = ()
-    """Notes on each, where few enough are drawn."""
+    """Notes on each span, if few are drawn."""
     colour: int | None = None
     role: str = ""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A grid of values as shades, a row for each place of the upright axis; None is empty.
+    """A grid of values as shades, one row per position of the vertical axis; None is empty.
 
-    Rows run from the top where that axis has words, from the bottom where it has numbers. Several
-    grids of a figure are layers.
+    Rows run from the top for a word axis, from the bottom for a numeric axis. Several grids of a
+    figure are layers.
     """
 
     name: str
@@ -132,18 +132,18 @@ class Cells:
     """Unit of the values, one of `readable.FORMS`; without, they are plain numbers."""
 
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest value."""
+        """Minimum and maximum."""
         values = [value for row in self.rows for value in row if value is not None] or [0.0]
         return min(values), max(values)
 
     def columns(self) -> int:
-        """Cells of the longest row."""
+        """Number of cells in the longest row."""
         return max(map(len, self.rows), default=0)
 
 
 @dataclass(frozen=True)
 class Threads:
-    """Lines that cross an axis of words, each at a share of the height above each word."""
+    """Lines across an axis of words; each value is a share of the height above a word."""
 
     name: str
     lines: Sequence[Sequence[float]]
@@ -163,11 +163,11 @@ class Figure:
     y: Axis
     series: Sequence[Mark] = field(default_factory=list)
     stacked: bool = False
-    """True if bars stand on each other instead of side by side."""
+    """True if bars are stacked instead of side by side."""
     horizontal: bool = False
-    """True if bars lie: then the words of `x` stand beside the picture and `y` runs below it."""
+    """True for horizontal bars: the words of `x` are at the left, `y` runs below."""
     note: str = ""
-    """The dim words below its title."""
+    """Dimmed subtitle."""
     readings: Sequence[Reading] = ()
     """Readings of a strip for the whole run."""
 
@@ -177,11 +177,11 @@ class Figure:
 
     @property
     def bars(self) -> bool:
-        """True if the figure compares words instead of following a number."""
+        """True if `x` has words instead of numbers."""
         return any(isinstance(x, str) for line in self.lines() for x in line.x)
 
     def all_x(self) -> list[Any]:
-        """Every `x` of any series: words as they come, numbers ascending."""
+        """Every `x` of any series: words in order of occurrence, numbers ascending."""
         marks = [mark for mark in self.series if isinstance(mark, Series | Band)]
         every: list[Any] = list(dict.fromkeys(x for mark in marks for x in mark.x))
         return every if self.bars else sorted(every)
@@ -199,7 +199,7 @@ class Figure:
         return Cells(names, rows, layers[0].log, layers[0].caption, layers[0].unit)
 
     def values(self) -> list[float]:
-        """Every `y` that there is; of stacked bars, the top of each stack."""
+        """Every `y`; for stacked bars, the top of each stack."""
         if not (self.stacked and self.bars):
             bands = [mark for mark in self.series if isinstance(mark, Band)]
             columns = [line.y for line in self.lines()] + [
@@ -223,9 +223,9 @@ class Figure:
         return self.count() == 0
 
     def styles(self) -> list[tuple[int, int]]:
-        """Colour and dashes of each series: what shares the words before a comma shares a colour.
+        """Colour and dashes of each series: equal words before a comma share a colour.
 
-        Bars, which have no dashes, have a colour each.
+        Each series of bars has its own colour, as bars have no dashes.
         """
         lines = self.lines()
         if self.bars:

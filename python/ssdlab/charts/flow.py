@@ -1,4 +1,4 @@
-"""Two small drawings: where flash pages come from, and how far a ratio is from 1."""
+"""Two small drawings: the origin of written flash pages, and the distance of a ratio from 1."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from ssdlab.charts.frame import svg
 
 #: Start, end and gap of a flow's bands, in units of 1000.
 TOP, BOTTOM, GAP = 130.0, 960.0, 30.0
-#: A band below this height has its words on one line.
+#: A band below this height has its text on one line.
 THIN = 200.0
 
 
 def flow(written: float, moved: float, valid: float | None) -> str:
-    """Pages written by the host and moved by cleaning, to scale, and what cleaned blocks held."""
+    """Pages written by the host and moved by garbage collection, to scale, with the content of
+    victim blocks.
+    """
     whole = written + moved
     if whole <= 0:
         return ""
@@ -63,7 +65,7 @@ def flow(written: float, moved: float, valid: float | None) -> str:
 
 
 def _class(what: str, x: float, high: float) -> str:
-    """Class of the words at a place: on one line in a thin band, to the right at the end."""
+    """CSS class of a label: one line in a thin band, right-aligned at the end."""
     if x > 80:
         return "last"
     return "thin" if what == "written by the host" and high < THIN else ""
@@ -94,7 +96,7 @@ def _bar(x: float, span: tuple[float, float], role: str) -> str:
 
 
 def ratio(value: float, ends: tuple[float, float], role: str) -> str:
-    """A dot at a ratio on a logarithmic axis between `ends`, and its way from 1."""
+    """A dot at a ratio on a logarithmic axis between `ends`, joined to 1."""
     place, one = (100 * math.log(it / ends[0]) / math.log(ends[1] / ends[0]) for it in (value, 1.0))
     low, wide = min(place, one), abs(place - one)
     return (

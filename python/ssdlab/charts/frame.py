@@ -1,7 +1,7 @@
 """Two axes on a page, with their marks.
 
-The drawing stretches with the page and its text does not: marks, labels and names are HTML beside
-and over an SVG of 1000 by 1000 units. A narrow figure leaves out every other mark.
+The drawing scales with the page, its text does not: marks, labels and names are HTML over an SVG of
+1000 by 1000 units. A narrow figure omits every other mark.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from ssdlab.charts.scales import (
 )
 from ssdlab.charts.style import COLOURS, ramp
 
-#: Units of a drawing along either side.
+#: Side length of a drawing, in units.
 SIDE = 1000
 #: Height on a page.
 HEIGHT = 280
 DASHES = ("", "5 3", "2 3")
 KEYS = ("", " dashed", " fine")
-#: Marks along the level axis of a figure as wide as a telephone.
+#: Maximum number of marks on the horizontal axis at the width of a phone.
 FEW_MARKS = 5
-#: Places at which the cross-hair reads curves over percentiles.
+#: Number of percentiles at which the cross-hair reads a curve.
 READ_AT = 100
 #: Maximum number of bars with labels.
 TOLD_BARS = 10
-#: Most bars whose numbers a narrow figure shows.
+#: Maximum number of bars with numbers in a narrow figure.
 TOLD_NARROW = 4
 
 
 def frame(drawn: Figure, height: int = HEIGHT) -> str:
-    """The figure between its axes, and its legend above."""
+    """The figure with its axes, below its legend."""
     y_marks = upright(drawn.y, drawn.values())
     y_scale = scale(y_marks[0], y_marks[-1], SIDE, 0, bool(drawn.y.log))
     first = drawn.series[0]
@@ -92,7 +92,7 @@ def plot(
     height: int,
     wide: int | None = None,
 ) -> str:
-    """The vertical axis, `wide` pixels, and the drawing beside it; what follows closes the grid."""
+    """The vertical axis, `wide` pixels, and the drawing; the caller's HTML closes the grid."""
     label, body, over, data = drawing
     texts = [axis_text(axis, mark) for mark in marks]
     too_few = len(marks) if height >= 200 else 3
@@ -112,7 +112,7 @@ def plot(
 
 
 def svg(body: str) -> str:
-    """A drawing that stretches over its place."""
+    """A drawing that fills its container."""
     return (
         f'<svg viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none" aria-hidden="true">'
         f"{body}</svg>"
@@ -135,7 +135,7 @@ def axis_text(axis: Axis, mark: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the zeros that say how exact a value is: a mark is exact."""
+    """Text without trailing zeros: a mark is exact."""
     number, _, unit = text.partition(readable.THIN)
     if "." in number:
         number = number.rstrip("0").rstrip(".")
@@ -143,7 +143,7 @@ def _plain(text: str) -> str:
 
 
 def across(drawn: Figure) -> tuple[Scale, list[tuple[float, str, bool]]]:
-    """The level axis: its scale, and where each mark stands, what it says, whether it is minor."""
+    """The horizontal axis: its scale; position, text and weight of each mark."""
     every = [float(x) for x in drawn.all_x()] or [0.0]
     wide = max((line.width for line in drawn.lines()), default=0.0)
     marks, begin, end = level(drawn.x, [*every, every[-1] + wide] if wide else every)
@@ -200,14 +200,14 @@ def marked(drawn: Figure, x_scale: Scale, y_scale: Scale) -> tuple[list[str], st
 
 
 def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
-    """Labels beside dots, towards the middle of the figure; hidden where it is narrow."""
+    """Labels beside dots, towards the middle of the figure; hidden in a narrow one."""
     found = ""
     placed: list[tuple[float, float]] = []
     for text, x, y in zip(line.labels, line.x, line.y, strict=False):
         if y is None:
             continue
         left, top = x_scale(float(str(x))) / 10, y_scale(y) / 10
-        # Overlapping labels are left out; every dot says its own when pointed at.
+        # Overlapping labels are omitted; each dot has its label as a tooltip.
         if any(abs(left - x_) < 30 and abs(top - y_) < 7 for x_, y_ in placed):
             continue
         placed.append((left, top))
@@ -225,7 +225,7 @@ def _series(
     dash: int,
     scales: tuple[Scale, Scale],
 ) -> list[str]:
-    """A line with dots that say their values, dots alone, or bars over numbers."""
+    """A line with tooltips at its dots, dots alone, or bars over numbers."""
     position, y_scale = scales
     points = [
         (n, position(float(str(x))), y_scale(y), x, y)
@@ -254,7 +254,7 @@ def _series(
             low, high = map(y_scale, ends)
             parts.append(f'<path class="line {kind}" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
     strong = " strong" if line.strong else ""
-    # A line of no length has round ends: a dot that is not stretched with the drawing.
+    # A zero-length line with round caps is a dot that does not stretch with the drawing.
     parts += [
         f'<path class="dot{strong} {kind}" d="M{x:.1f} {y:.1f}h0">'
         f"<title>{escape(text)}</title></path>"
@@ -266,7 +266,7 @@ def _series(
 def _path(
     there: Sequence[int | None], points: Sequence[tuple[int, float, float, object, float]]
 ) -> str:
-    """The line through the points, broken where a value is absent."""
+    """The line through the points, with gaps at missing values."""
     path, last = "", -2
     for n, x, y, _, _ in points:
         begins = last < 0 or any(it is None for it in there[last + 1 : n])
@@ -287,7 +287,7 @@ def _band(band: Band, x_scale: Scale, y_scale: Scale) -> str:
 
 
 def _told(drawn: Figure, line: Series, x: object, y: float) -> str:
-    """Text of a point."""
+    """Tooltip of a point."""
     at = x if isinstance(x, str) else axis_text(drawn.x, float(str(x)))
     value = readable.value(y, drawn.y.unit) if drawn.y.unit else mark_text(y)
     if line.mark == "dots":
@@ -315,7 +315,7 @@ def _share_text(share: float) -> str:
 
 
 def _between(at: Sequence[float], y: Sequence[float | None], place: float) -> float | None:
-    """The value of a curve at a place; None beyond its ends."""
+    """The value of a curve at a position; None beyond its ends."""
     if not at or place > at[-1] + 1e-9:
         return None
     following = next((n for n, it in enumerate(at) if it >= place - 1e-12), len(at) - 1)
@@ -396,7 +396,7 @@ def _shaded(drawn: Figure, cells: Cells, x_scale: Scale, y_scale: Scale) -> list
 
 
 def legend(drawn: Figure) -> str:
-    """Meaning of each colour and dash; none where one unnamed series says it all."""
+    """Legend of colours and dashes; empty for a single unnamed series."""
     keys = ""
     for line, (colour, dash) in zip(drawn.lines(), drawn.styles(), strict=True):
         if not line.name:

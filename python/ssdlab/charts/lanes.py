@@ -1,6 +1,6 @@
-"""Drawings of lanes for a web page: bars over time that a reader enlarges, and a map of places.
+"""Drawings of lanes for a web page: bars over time with zoom, and a map.
 
-Enlarging needs no script: the drawing is as wide as the chosen one of some radio buttons says.
+Zoom needs no script: radio buttons select the width of the drawing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ssdlab.charts.style import COLOURS, LANE_REM, SHADES, ZOOMS, ramp
 
 
 def spans(drawn: Figure, key: str) -> str:
-    """Occupants of each lane, a path for each span; with its title where the spans have notes."""
+    """The spans of each lane, one path per span; notes become tooltips."""
     begin, end = drawn.x.low or 0.0, drawn.x.high or 1.0
     marks = [mark for mark in drawn.series if isinstance(mark, Spans)]
     body, number = "", 0
@@ -28,7 +28,7 @@ def spans(drawn: Figure, key: str) -> str:
             number += 1
             if right <= left:
                 continue
-            # In nanoseconds, to avoid widths of zero.
+            # Nanoseconds avoid zero widths.
             wide = round(1e3 * (right - left))
             path = f"M{round(1e3 * (left - begin))} {lane}.1h{wide}v.8h-{wide}z"
             if mark.notes:
@@ -71,7 +71,7 @@ def _zooms(key: str) -> str:
 
 
 def _marks(begin: float, end: float) -> str:
-    """Round instants below the bars, as many more as the drawing is enlarged."""
+    """Round time marks below the bars; their number grows with the zoom."""
     marks = ""
     for zoom in ZOOMS:
         first, second, *_ = round_marks(0.0, (end - begin) / zoom)
@@ -107,7 +107,7 @@ def grid(drawn: Figure, cells: Cells) -> str:
 
 
 def shaded(cells: Cells) -> dict[int, list[tuple[int, int]]]:
-    """The places of the cells, column and row, by shade."""
+    """Positions of the cells, column and row, by shade."""
     low, high = cells.ends()
     found: dict[int, list[tuple[int, int]]] = {}
     for y, row in enumerate(cells.rows):
@@ -136,7 +136,7 @@ def shades(cells: Cells) -> str:
 
 
 def beside(names: Sequence[str], drawn: str, label: str = "") -> str:
-    """A drawing of lanes with their names; with a label it scrolls, also by keyboard."""
+    """A drawing of lanes with their names; with a label it scrolls, by keyboard too."""
     texts = map(escape, names)
     shown = "".join(f'<div title="{text}">{text}</div>' for text in texts)
     reach = f' tabindex="0" role="region" aria-label="{escape(label, quote=True)}"' if label else ""

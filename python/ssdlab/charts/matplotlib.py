@@ -1,7 +1,7 @@
 """Draws figures with matplotlib: for `.plot()` and notebooks, and into the file of a `--plot`.
 
-The figures belong to no window, so that nothing is drawn on a screen. Without matplotlib every
-function raises `InputError` with the line that installs it.
+The figures have no window: nothing appears on a screen. Without matplotlib every function raises
+`InputError` with the install command.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ssdlab.charts.style import PALETTE, ROLES
 from ssdlab.optional import required
 
 DASHES = ("-", "--", ":")
-#: Letters that fit beside each other below an axis; names that have more are turned.
+#: Letters that fit below an axis; longer names are rotated.
 LETTERS_PER_INCH = 11
 #: Maximum series of a legend with one column and normal letters.
 MAX_PLAIN_LEGEND = 6
 #: Minimum lines for a legend beside the picture.
 FEWEST_BESIDE = 4
 DOTS_PER_INCH = 110
-#: Mark of the program in a picture, by which `forms` knows it again; where.
+#: Metadata field and value by which `forms` recognises a picture of ssdlab.
 MADE_BY = f"{forms.DRAWN} {_core.version}"
 MAKERS = {"png": "Software", "svg": "Creator", "svgz": "Creator", "pdf": "Creator"}
 
 
 def check(option: str, path: Path) -> None:
-    """Raise `InputError`, before anything is computed, if `path` could not be drawn to."""
+    """Raise `InputError` before any computation if `path` is not a valid picture path."""
     known = _empty(option).canvas.get_supported_filetypes()
     if not path.suffix:
         raise InputError(f"{option} {path}: the extension says which format: .png, .svg")
@@ -66,7 +66,7 @@ def sheet(
 ) -> Any:
     """Figures in rows on one sheet, as a `matplotlib.figure.Figure`; `what` needs matplotlib.
 
-    `titled` says whether each has its own title above it.
+    With `titled` each has its title.
     """
     if not any(rows):
         raise InputError(f"{what}: there is nothing to draw")
@@ -88,16 +88,16 @@ def sheet(
 
 
 def onto(axis: Any, figure: Figure) -> Any:
-    """Draws the figure onto axes of the caller's, and returns the figure that they belong to."""
+    """Draw onto the caller's axes; returns the figure that owns them."""
     whole = axis.get_figure()
     _draw(whole, axis, figure)
     return whole
 
 
 def _empty(what: str, **options: Any) -> Any:
-    """A figure that belongs to no window."""
+    """A figure without a window."""
     drawn = required("matplotlib.figure", what).Figure(layout="constrained", **options)
-    # A notebook shows figures of pyplot by itself; one that belongs to no window must say how.
+    # Notebooks show pyplot's figures; a figure without a window needs its own `_repr_`.
     drawn._repr_png_ = functools.partial(_png, drawn)
     return drawn
 
@@ -109,7 +109,7 @@ def _png(drawn: Any) -> bytes:
 
 
 def _draw(whole: Any, axis: Any, figure: Figure, alone: bool = True) -> None:
-    """Marks, then the axes and the legend; `alone` where nothing else is in its row."""
+    """Marks, then the axes and the legend; `alone` if the row has no other figure."""
     axis.set_axisbelow(True)
     first = figure.series[0] if figure.series else None
     if isinstance(first, Cells):
@@ -137,7 +137,7 @@ def _draw(whole: Any, axis: Any, figure: Figure, alone: bool = True) -> None:
 
 
 def _colour(role: str, place: int) -> str:
-    """The colour of a role on light paper, or of a place in the palette."""
+    """The colour of a role on light paper, or of a palette index."""
     return ROLES[role or PALETTE[place % len(PALETTE)]][0]
 
 
@@ -146,7 +146,7 @@ def _legend(axis: Any, figure: Figure, alone: bool) -> None:
     names = [mark.name for mark in figure.series if isinstance(mark, named) and mark.name]
     if not names or (len(figure.series) == 1 and isinstance(figure.series[0], Series)):
         return
-    # Among many lines no place is free.
+    # Many lines leave no room for the legend inside.
     crowded = alone and FEWEST_BESIDE <= len(figure.lines()) <= MAX_PLAIN_LEGEND
     if isinstance(figure.series[0], Spans) or crowded and not figure.bars:
         axis.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
@@ -197,7 +197,7 @@ def _lines(axis: Any, figure: Figure) -> None:
             axis.xaxis.set_major_formatter("{x:g}")
     if figure.y.log:
         axis.set_yscale("log", base=figure.y.log)
-    # After the scales, which set their own formatters.
+    # Scales reset the formatters, so set these last.
     for ticks, measured in ((axis.xaxis, figure.x), (axis.yaxis, figure.y)):
         if measured.unit and not measured.percentile:
             ticks.set_major_formatter(lambda value, _, of=measured: axis_text(of, value))
@@ -218,14 +218,14 @@ def _percentiles(axis: Any, figure: Figure) -> None:
 
 
 def _ranges(axis: Any, line: Series, places: Sequence[Any], colour: str) -> None:
-    """From where to where each dot reaches."""
+    """The range of each dot."""
     for x, ends in zip(places, line.ranges, strict=False):
         if ends is not None:
             axis.plot([x, x], [*ends], color=colour, linewidth=1.5, label="_")
 
 
 def _bars(axis: Any, figure: Figure) -> None:
-    """Bars for each word, on each other or side by side, upright or lying."""
+    """Bars for each word, stacked or side by side, vertical or horizontal."""
     words = figure.all_x()
     count = 1 if figure.stacked else len(figure.series)
     thick = 0.8 / count
@@ -276,7 +276,7 @@ def _spans(axis: Any, figure: Figure) -> None:
 
 
 def _cells(whole: Any, axis: Any, figure: Figure, cells: Cells) -> None:
-    """The grid as shades, with a bar that explains them."""
+    """The grid as shades, with a colour bar."""
     wide = cells.columns()
     rows = [
         [math.nan if value is None else value for value in row] + [math.nan] * (wide - len(row))

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from ssdlab.charts.figure import CURVE, Axis
 
-#: From a value to its place in the drawing.
+#: Maps a value to its position in the drawing.
 Scale = Callable[[float], float]
 
 
 def scale(low: float, high: float, start: float, end: float, log: bool) -> Scale:
-    """From values between `low` and `high` to places between `start` and `end`."""
+    """Maps values between `low` and `high` to positions between `start` and `end`."""
 
     def place(value: float) -> float:
         if high <= low:
@@ -27,7 +27,7 @@ def scale(low: float, high: float, start: float, end: float, log: bool) -> Scale
 
 
 def nines(share: float) -> float:
-    """Number of nines of a share: where it stands along an axis of percentiles.
+    """Number of nines of a share: its position on a percentile axis.
 
     >>> nines(0.0), nines(0.9), round(nines(0.999), 9)
     (0.0, 1.0, 3.0)
@@ -35,7 +35,7 @@ def nines(share: float) -> float:
     return max(0.0, -math.log10(max(1.0 - share, 1e-12)))
 
 
-#: Shares that are marked along an axis of percentiles, and whether a narrow figure leaves them out.
+#: Shares marked on a percentile axis; True if a narrow figure omits them.
 PERCENTILES = {
     0.0: False,
     0.5: True,
@@ -48,7 +48,7 @@ PERCENTILES = {
 
 
 def percentile_text(share: float) -> str:
-    """A share beside an axis of percentiles.
+    """Label of a share on a percentile axis.
 
     >>> percentile_text(0.5), percentile_text(0.9999)
     ('50', '99.99')
@@ -57,7 +57,7 @@ def percentile_text(share: float) -> str:
 
 
 def upright(axis: Axis, values: list[float]) -> list[float]:
-    """The marks of an upright axis for these values: it reaches from the first to the last."""
+    """The marks of a vertical axis for these values; it spans the first to the last mark."""
     top = max(values, default=1.0)
     if axis.log:
         lowest = min((value for value in values if value > 0), default=top or 1.0)
@@ -69,7 +69,7 @@ def upright(axis: Axis, values: list[float]) -> list[float]:
 
 
 def level(axis: Axis, values: list[float]) -> tuple[list[float], float, float]:
-    """The marks of a level axis for these values, which ascend; and where it begins and ends."""
+    """The marks of a horizontal axis for ascending values, and its ends."""
     first, last = values[0], values[-1]
     if axis.percentile:
         end = max(nines(last), 1.0)
@@ -82,7 +82,7 @@ def level(axis: Axis, values: list[float]) -> tuple[list[float], float, float]:
     low = min(0.0, first) if axis.zero else first
     low, high = (low if axis.low is None else axis.low, last if axis.high is None else axis.high)
     marks = round_marks(low, high)
-    if all(value == int(value) for value in values):  # nothing is between whole numbers
+    if all(value == int(value) for value in values):  # no marks between whole numbers
         marks = [mark for mark in marks if mark == int(mark)]
     if axis.low is not None or axis.high is not None:
         return [mark for mark in marks if low <= mark <= high], low, high
@@ -103,7 +103,7 @@ def round_marks(low: float, high: float) -> list[float]:
 
 
 def round_powers(low: float, high: float) -> list[float]:
-    """The powers of ten from `low` to `high`; with their multiples by 2 and 5 if they are few."""
+    """The powers of ten from `low` to `high`; if few, with their multiples by 2 and 5."""
     tens = powers(low, high)
     too_few = sum(low <= mark <= high for mark in tens) < 3
     marks = [ten * by for ten in tens for by in ((1, 2, 5) if too_few else (1,))]
@@ -132,7 +132,7 @@ def powers(low: float, high: float) -> list[float]:
 
 
 def mark_text(value: float) -> str:
-    """A number beside an axis.
+    """Label of a number on an axis.
 
     >>> mark_text(2_000_000), mark_text(20_500), mark_text(0.25)
     ('2M', '20.5k', '0.25')

@@ -1,7 +1,7 @@
 """The script of a page: a cross-hair over strips and curves, and zoom.
 
-A page reads without it. It fetches nothing, and the numbers that it shows are texts which the page
-brings: how a number is written is decided in one place (`readable`).
+The page works without it. The script fetches nothing and shows texts from the page, so that only
+`readable` formats numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bars of characters whose parts add up: where time goes, how busy a unit was."""
+"""Stacked bars of characters: latency components, utilisation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OTHER_LOOK = ("▪", "?", "magenta")
 
 
 def looks(plain: bool) -> chain[tuple[str, str]]:
-    """Glyph and colour of the first part of a bar, the second, and so on without end."""
+    """Glyph and colour of each successive part of a bar, without end."""
     every = chain(LOOKS, repeat(OTHER_LOOK))
     return chain((substitute if plain else glyph, colour) for glyph, substitute, colour in every)
 
@@ -43,7 +43,7 @@ def stack(values: Sequence[float], width: int, plain: bool) -> Text:
 
 
 def shares(values: Sequence[float], cells: int) -> list[int]:
-    """`cells` dealt out in proportion to `values`: by largest remainder, so that they add up."""
+    """`cells` apportioned to `values` by largest remainder, so that the sum is exact."""
     exact = [value * cells / sum(values) for value in values]
     dealt = [int(share) for share in exact]
     order = sorted(range(len(values)), key=lambda i: dealt[i] - exact[i])

@@ -13,12 +13,12 @@ from ssdlab.charts.scales import round_marks, scale, upright
 
 #: Height of a strip on a page.
 HEIGHT = 72
-#: Width of the marks beside each strip, so that all begin at the same place.
+#: Width of the marks beside each strip, equal for alignment.
 WIDE = 64
 
 
 def strips(drawn: Sequence[Figure], key: str = "time") -> str:
-    """The figures below each other, with one level axis below the last."""
+    """The figures below each other, with one horizontal axis below the last."""
     shown = [figure for figure in drawn if not figure.empty()]
     if not shown:
         return ""
@@ -80,7 +80,7 @@ def _reading(it: Reading) -> str:
 
 
 def _lines(figure: Figure) -> str:
-    """Texts of the cross-hair for each series, as JSON: where it begins, its step, its texts."""
+    """Texts of the cross-hair for each series, as JSON: begin, step, texts."""
     found = []
     several = len(figure.lines()) > 1
     for line, (colour, _) in zip(figure.lines(), figure.styles(), strict=True):

@@ -5,17 +5,17 @@ A colour has a role; roles are the same on pages, in notebooks and in pictures (
 
 from __future__ import annotations
 
-#: Classes `c0` to `c8`, of series that have no role.
+#: Classes `c0` to `c8`, for series without a role.
 COLOURS = 9
-#: Shades between the least and the greatest cell.
+#: Number of shades between the minimum and the maximum.
 SHADES = 8
 #: Height of a lane.
 LANE_REM = 1.2
-#: Widths of a drawing of lanes, in pages.
+#: Zoom factors of a drawing of lanes.
 ZOOMS = (1, 4, 16, 64)
 
-#: Colour of each role, on light and on dark paper. Parts of a latency by hue: grey is the host,
-#: warm is waiting, cool is work.
+#: Colour of each role, on light and on dark paper. Latency components by hue: grey for the host,
+#: warm for waiting, cool for work.
 ROLES = {
     "read": ("#0b6cb0", "#5ab0f0"),
     "write": ("#c2410c", "#fb8b4b"),
@@ -29,7 +29,7 @@ ROLES = {
     "E": ("#0f6f8f", "#58c4e4"),
     "F": ("#5a626d", "#9ba4af"),
     "context": ("#aab1ba", "#5c6572"),
-    # Percentiles of one distribution: the farther out, the stronger.
+    # Percentiles of one distribution: stronger towards the tail.
     "p50": ("#9a7ccf", "#8a73b8"),
     "p99": ("#6d3fc4", "#a98bea"),
     "p999": ("#3f1d8a", "#dccdff"),
@@ -64,7 +64,7 @@ RAMP = (
     ("#2c6fa8", "#6aaee0"),
     ("#0b5a94", "#a5d4f7"),
 )
-#: The names of a page's text, rule and paper colours, and their values.
+#: Names and values of a page's text, rule and paper colours.
 PAPER = {
     "bg": ("#ffffff", "#14171c"),
     "sunk": ("#f5f6f8", "#1b1f26"),
@@ -82,7 +82,7 @@ PAPER = {
 
 
 def part_role(key: str) -> str:
-    """The role of a part of a latency, by its key.
+    """The role of a latency component, by its key.
 
     >>> part_role("bus")
     'bus'
@@ -108,12 +108,12 @@ def contrast(a: str, b: str) -> float:
 
 
 def text_on(colour: str) -> str:
-    """Ink that is read best on a segment of this colour."""
+    """Text colour with the best contrast on this colour."""
     return max(("#0c0e11", "#ffffff"), key=lambda ink: contrast(ink, colour))
 
 
 def ramp(shade: int) -> str:
-    """The colour of a shade, which the style sheet knows."""
+    """CSS colour of a shade."""
     return f"var(--h{shade})"
 
 
@@ -126,7 +126,7 @@ def _variables(theme: int) -> str:
     return "; ".join(f"--{name}: {colour}" for name, colour in found.items())
 
 
-#: The variables of all of these, for a page.
+#: CSS variables of all colours, for a page.
 PALETTE_STYLE = f"""
 :root {{ color-scheme: light dark; {_variables(0)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(1)} }} }}
@@ -270,5 +270,5 @@ b.r-context, th.r-context, h3.r-context, h3 .r-context, .chip.r-context, .say .r
   color: var(--dim) }
 """
 
-#: Style of a page with figures; its own style uses the names of `PAPER`.
+#: Style sheet of a page with figures; the page's own style uses the names of `PAPER`.
 CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES + _WORDS

@@ -1,8 +1,8 @@
-"""Draws a figure for a web page: HTML and SVG in colours that the page's style sheet chooses.
+"""Draws a figure for a web page: HTML and SVG with colours from the page's style sheet.
 
-Not matplotlib, which is an optional dependency and draws in fixed colours: these figures follow the
-reader's light or dark theme, and a plain installation can write the report. All is read without
-script; `script.SCRIPT` adds a cross-hair. The page must have `style.CHARTS`.
+matplotlib is optional and draws in fixed colours; these figures follow the reader's light or dark
+theme and need no extra package. They work without script; `script.SCRIPT` adds a cross-hair. The
+page must have `style.CHARTS`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ssdlab.units import cell_text
 
 __all__ = ["draw", "figure", "flow", "ratio", "stacks", "strips"]
 
-#: Lines drawn of many that cross an axis of words.
+#: Maximum number of `Threads` drawn.
 MAX_THREADS = 2000
 
 
@@ -33,7 +33,7 @@ def figure(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
 
 
 def draw(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
-    """The figure itself, and its legend; `key` tells it from the others of the page."""
+    """The figure and its legend; `key` is unique on the page."""
     first = drawn.series[0]
     if isinstance(first, Spans):
         return lanes.spans(drawn, key)
@@ -47,7 +47,7 @@ def draw(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
 
 
 def stacks(drawn: Figure, legend: bool = True) -> str:
-    """Stacked bars that lie, each beside its name, and below it on a narrow page."""
+    """Horizontal stacked bars, each beside its name, or below it on a narrow page."""
     words = drawn.all_x()
     notes = dict(zip(drawn.x.words, drawn.x.notes, strict=False))
     below = dict(zip(drawn.x.words, drawn.x.below, strict=False))
@@ -62,7 +62,7 @@ def stacks(drawn: Figure, legend: bool = True) -> str:
         for (line, colour), value in zip(styled, values, strict=True):
             if value <= 0:
                 continue
-            # Relative to the bar, or to the whole where that is 100 %.
+            # Percent of the bar, or of the whole if that is 100 %.
             part = value / (drawn.y.high or whole)
             told = escape(f"{line.name}: {100 * part:.1f} %", quote=True)
             kind = colour_class(line, colour)
@@ -85,7 +85,7 @@ def stacks(drawn: Figure, legend: bool = True) -> str:
 
 
 def _brief(name: str) -> str:
-    """A part in as few words as fit a segment."""
+    """Short name of a part, for a segment."""
     for words in ("waiting for the ", "waiting for a ", "waiting for ", "on the ", "in the "):
         name = name.removeprefix(words)
     return name
@@ -106,7 +106,7 @@ def swatches(named: list[tuple[str, str]]) -> str:
 
 
 def _table(drawn: Figure, cells: Cells) -> str:
-    """A grid between words: a table whose cells are shaded and say their values."""
+    """A grid between words: a table with shaded cells and their values."""
     low, high = cells.ends()
     head = "".join(f'<th scope="col">{escape(word)}</th>' for word in drawn.x.words)
     body = ""
@@ -133,7 +133,7 @@ def _cell(value: float | None, unit: str) -> str:
 
 
 def _parallel(drawn: Figure) -> str:
-    """Upright lines for the words, and the threads across them, the strong ones on top."""
+    """Vertical lines for the words and threads across them, emphasised ones on top."""
     words = drawn.x.words
     step = SIDE / len(words)
     positions = [(n + 0.5) * step for n in range(len(words))]

@@ -1,4 +1,4 @@
-"""Draws with characters, for a terminal: in colour, or in ASCII where it takes nothing else."""
+"""Draws with characters for a terminal: in colour, or in plain ASCII."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rich.text import Text
 
 from ssdlab.charts.figure import Cells, Figure
 
-#: Two layers of a grid, two series of bars.
+#: Colours of two layers of a grid, or of two series of bars.
 COLOURS = ("green", "yellow")
-#: From few to many, and the same where there is only ASCII.
+#: Shades from few to many, with ASCII substitutes.
 SHADES = " ░▒▓█", " .:+#"
 LEVELS = " ▁▂▃▄▅▆▇█", " .,-=+*%#"
 MAX_ROWS = 12
@@ -71,7 +71,7 @@ def grid(
         picture.append("\n")
     corner, line = ("+", "-") if plain else ("└", "─")
     picture.append(f"{'':{LABEL}} {corner}{line * columns}\n", style="dim")
-    # A single instant: a single column has no length that the figure could know.
+    # A single column has no duration.
     end = x_text(drawn.x.high or 0.0) if columns > 1 else ""
     ends = f"0{end:>{max(columns - 1, len(end) + 1)}}" if end else "0"
     return picture.append(f"{'':{LABEL}}  {ends}", style="dim")

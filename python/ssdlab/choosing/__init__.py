@@ -1,7 +1,7 @@
 """Which of the drives that can be bought serves this load, and what does it cost?
 
-Every drive of the catalogue is tried as it is sold (`hunt`). The drives that meet the goals are
-ordered by what they cost, the others say what they lack.
+Every drive of the catalogue is simulated as sold (`hunt`). Drives that meet the goals are ordered
+by cost, the others state the goals that they miss.
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ from ssdlab.sizing.trial import Goal
 
 __all__ = ["Asked", "Choice", "InterruptedChoice", "Offer", "Terms", "among", "choose"]
 
-#: Price of a drive outside the catalogue.
 MAX_DRIVES = sizing.MAX_DRIVES
 
 
 @dataclass(frozen=True)
 class Move:
-    """A price of one drive at which the answer becomes another."""
+    """A price of one drive at which the answer changes."""
 
     drive: str
     dollars: float
     change: float
-    """From the price of today, as a share; below 0 where it is to fall."""
+    """Relative change from today's price; negative for a lower price."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class Choice:
     need: Need
     offers: Sequence[Offer]
     notes: Sequence[str]
-    """What the trace is too short for, or does not have."""
+    """Limits of the trace: too short, or requests that it lacks."""
     is_whole: bool = True
-    """Whether all drives were tried; an interruption ends that."""
+    """True if all drives were tried; False after an interruption."""
     terms: Terms | None = None
 
     @property
@@ -65,9 +64,9 @@ class Choice:
         return None if self.best is None else self.best.command
 
     def moves(self) -> list[Move]:
-        """Prices that would change the answer, in order of distance: of the best drive and others.
+        """Prices of the best and other drives that would change the answer, in order of distance.
 
-        Of drives that meet the goals, in the numbers in which they were tried.
+        Only drives that meet the goals, in the numbers tried.
         """
         best = self.best
         if best is None or best.dollars is None or not best.price:
@@ -128,14 +127,14 @@ def choose(
 ) -> Choice:
     """Try all drives of the catalogue under a trace, in order of cost.
 
-    `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the least
-    lifetime, by default 5 where a run or a rating tells it; `need` further ones as
-    `ssdlab cost` has them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the
-    catalogue, `most` how many of one kind may be striped, `prices` dollars by drive instead of the
-    catalogue's, `power_dollars_per_kwh` adds what they draw over the years; rows of the file
-    `catalogue` replace shipped ones.
-    `told` gets each row as it comes, the rows there are and those there will be.
-    Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at Ctrl-C.
+    `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the minimum
+    lifetime, by default 5 if a run or a rating yields one; `need` further ones as `ssdlab cost` has
+    them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the catalogue, `most` how
+    many of one kind may be striped, `prices` dollars by drive instead of the catalogue's,
+    `power_dollars_per_kwh` adds the cost of their power over the years; rows of the file
+    `catalogue` replace shipped ones. `told` is called with each row, the number of rows so far and
+    the total. Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at
+    Ctrl-C.
 
     >>> import ssdlab
     >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
@@ -176,7 +175,7 @@ def among(
 
 
 class InterruptedChoice(KeyboardInterrupt):
-    """An interruption, with the choice among the drives that were tried by then."""
+    """An interruption, with the choice among the drives tried so far."""
 
     def __init__(self, choice: Choice, drives: int) -> None:
         super().__init__()
@@ -186,7 +185,7 @@ class InterruptedChoice(KeyboardInterrupt):
 
 
 def _need(need: str | Need | None) -> Need:
-    """The needs, of which a trace leaves open capacity and latencies alone."""
+    """The needs; a trace leaves open only capacity and latencies."""
     from ssdlab.costing import need as needs
 
     found = needs.parse((need,)) if isinstance(need, str) else need or Need({}, {})
@@ -206,7 +205,7 @@ def terms_of(
     drives: Sequence[str],
     rows: Mapping[str, market.Rated],
 ) -> Terms:
-    """Terms of the dollars. Raises `InputError` for a price of no drive of the choice."""
+    """Terms of the cost. Raises `InputError` for a price of a drive outside the choice."""
     known = [*devices.DEVICES, *rows, *drives]
     for name, dollars in prices.items():
         if name not in known:

@@ -33,7 +33,7 @@ def choice(found: Choice, file: IO[str]) -> str:
         sections.append(Text("\n".join(["Why not:", *(f"  {_why(it)}" for it in failing)])))
     sections.append(Text("\n".join([*prices(found), *NOTES]), style="dim"))
     text = rendered(console, sections)
-    if found.command is not None:  # one line, to be copied
+    if found.command is not None:  # one line, to copy
         text += f"\nThe same by itself:\n{found.command}\n"
     return text
 
@@ -81,7 +81,7 @@ def _lasts(offer: Offer) -> str:
 
 
 def prices(found: Choice) -> list[str]:
-    """How old the prices are, and how far they must move for another answer."""
+    """Dates of the prices, and the price changes that would change the answer."""
     lines = []
     if any(it.is_assumed and it.price is not None for it in found.offers):
         lines.append("*: an assumed street price; --price or --catalogue gives yours.")

@@ -1,10 +1,9 @@
-"""All drives under a load, in two steps: briefly all of them, then the cheapest of them in full.
+"""Tries all drives under a load: briefly first, then the cheapest in full.
 
-First every drive is run briefly, the cheapest first, so that a table of the catalogue is there
-after seconds. Then more drives of a kind are tried where they could cost less than the cheapest
-that meets the goals so far, and help. Last the cheapest is confirmed with a longer preparation and
-several seeds; where that says otherwise, the next one is. Counts decide, and never a clock, so that
-the answer is the same on every machine.
+Every drive is run briefly, the cheapest first, so that a table appears within seconds. Then more
+drives of a kind are tried if they could help and cost less than the cheapest suitable offer so far.
+Last, the cheapest is confirmed with a longer preconditioning and several seeds; if it fails, the
+next one is. Limits are counts, not times, so that the answer is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, add_seeds, judge
 
-#: Called for each new row: the row, how many are there, how many there will be.
+#: Called for each new row: the row, the number of rows so far, the total.
 Told = Callable[[Offer, int, int], object]
-#: More drives are not tried once twice as many have improved the worst figure by less than this.
+#: Minimum improvement of the worst metric by doubling the drives; below it no more are tried.
 IMPROVES = 1.1
 
 
@@ -52,7 +51,7 @@ class Hunt:
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Try all drives; an interruption ends the runs and keeps `offers`."""
+        """Try all drives; an interruption stops the runs and keeps `offers`."""
         try:
             self._screen()
             self._with_more_drives()
@@ -61,8 +60,8 @@ class Hunt:
             self._cancelled.set()
 
     def found(self) -> list[Offer]:
-        """The drives that were tried: suitable ones first, in order of cost; of the others those
-        first that lack least.
+        """The drives tried: suitable ones first, in order of cost; then the others, nearest to the
+        goals first.
         """
         return sorted(self.offers.values(), key=self._order)
 
@@ -73,7 +72,7 @@ class Hunt:
         return True, reasons.miss(offer, self.asked.goals), offer.price_of_all
 
     def _screen(self) -> None:
-        """Try all drives briefly, each in the number that holds the data; the cheapest are told
+        """Try all drives briefly, each in the number that holds the data; the cheapest are reported
         first.
         """
         each = {name: self.asked.terms.price(name)[0] for name in self.names}
@@ -84,7 +83,7 @@ class Hunt:
             self._tell(offer)
 
     def _with_more_drives(self) -> None:
-        """Twice the number of insufficient drives, where that could be cheapest."""
+        """Double the number of insufficient drives, if that could be cheapest."""
         while todo := [
             (it.drive, count)
             for it in self.found()
@@ -104,13 +103,13 @@ class Hunt:
         return reasons.miss(after, goals) * IMPROVES < reasons.miss(before, goals)
 
     def _next_count(self, offer: Offer) -> int | None:
-        """Next number of drives to try; None where no number helps."""
+        """Next number of drives to try; None if no number helps."""
         if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
             return None
         goals, maximum = self.asked.goals, self.asked.most
         if not reasons.may_help(offer, goals, maximum):
             return None
-        # The writes of each drive fall with their number, and ratings are per drive.
+        # Writes per drive fall with the number of drives; ratings are per drive.
         count, wanted = 2 * offer.drives, offer.drives * reasons.short_of_life(offer, goals)
         while count < min(wanted, maximum):
             count *= 2
@@ -124,7 +123,9 @@ class Hunt:
         return count * offer.price < best.dollars
 
     def _confirm(self) -> None:
-        """The first that meets the goals, or nearly does for less, in full; else the next."""
+        """Run the first offer that meets the goals, or nearly does at a lower cost, in full; else
+        the next.
+        """
         tried: set[tuple[str, int]] = set()
         while True:
             best = next((it for it in self.found() if it.meets), None)
@@ -155,7 +156,7 @@ class Hunt:
             self.told(offer, len(self.offers), len(self.names))
 
     def _parallel(self, todo: Sequence[tuple[str, int | None]]) -> Iterator[Offer]:
-        """The offers in the order of `todo`, as many at once as there are cores."""
+        """The offers in the order of `todo`, run in parallel on all cores."""
         with ThreadPoolExecutor(min(portable.cores(), max(len(todo), 1))) as pool:
             futures = [pool.submit(self._tried, *it, BRIEF) for it in todo]
             try:
@@ -188,7 +189,7 @@ class Hunt:
         if effort is BRIEF:
             add_seeds(trial, asked.seed, 1, cancelled=self._cancelled)
         else:
-            # A lifetime that no run tells is taken from the rating.
+            # Without a lifetime from the run, use the rating.
             goals = [replace(it, if_known=it.figure == "years") for it in asked.goals]
             judge(trial, goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
         why = reasons.of(trial, asked.goals, asked.terms.years, asked.terms.dwpd(drive))

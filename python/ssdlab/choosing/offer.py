@@ -1,4 +1,4 @@
-"""A drive under a trace: how many of them, how fast, how long they last, what they cost."""
+"""A drive under a trace: number, latency, lifetime and cost."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HOURS_PER_DAY = 24
 
 @dataclass(frozen=True)
 class Offer:
-    """A row of the choice; it has as many fields as the table has columns."""
+    """A row of the choice; a field per column of the table."""
 
     drive: str
-    #: None where no run was possible.
+    #: None if no run was possible.
     trial: Trial | None
-    #: Reason why it is unsuitable; empty if it does.
+    #: Reason why it is unsuitable; empty if it is suitable.
     why: str
     #: Dollars per drive, None if unknown; and whether that is an assumption.
     price: float | None
@@ -37,9 +37,9 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
-    #: Changes so that the load fits, a sentence each.
+    #: Adaptations of the load to the drive, one sentence each.
     how: Sequence[str] = ()
-    #: True if twice as many were tried, and did not help.
+    #: True if doubling the drives was tried and did not help.
     is_final: bool = False
 
     @property
@@ -54,7 +54,7 @@ class Offer:
 
     @property
     def dollars(self) -> float | None:
-        """The drives, and their power if that has a price."""
+        """Price of all drives, and of their power if priced."""
         if self.price is None or not self.drives:
             return None
         return self.drives * self.price + self.power_dollars
@@ -65,7 +65,7 @@ class Offer:
         return math.inf if self.dollars is None else self.dollars
 
     def ended(self) -> Offer:
-        """The offer, of which more drives do not help."""
+        """The offer, marked: more drives do not help."""
         return replace(self, is_final=True)
 
     @property
@@ -75,7 +75,7 @@ class Offer:
 
     @property
     def life(self) -> tuple[float | None, bool]:
-        """Lifetime in years, and true if it is from the data sheet's rating."""
+        """Lifetime in years, and True if it is from the data sheet's rating."""
         return (None, False) if self.trial is None else reasons.life(self.trial, self.dwpd)
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of the dollars: years, prices given, and the price of a kWh."""
+    """Terms of the cost: years, given prices, and the price per kWh."""
 
     years: float
     prices: Mapping[str, float]
@@ -135,14 +135,14 @@ class Terms:
         return _of_sheet(drive) if rated is None else rated.dwpd
 
     def without_trial(self, drive: str, why: str) -> Offer:
-        """The offer of a drive that could not be tried."""
+        """The offer of a drive that could not be simulated."""
         price, is_assumed = self.price(drive)
         return Offer(drive, None, why, price, is_assumed, None, 0.0, self.dwpd(drive), None)
 
     def offer(
         self, drive: str, trial: Trial, why: str, command: str | None, how: Sequence[str]
     ) -> Offer:
-        """The offer of a drive that was."""
+        """The offer of a simulated drive."""
         price, is_assumed = self.price(drive)
         watts = _watts(trial, self.rated(drive))
         power = 0.0
@@ -160,13 +160,13 @@ class Terms:
         return (None, False) if rated is None else (rated.price, rated.is_assumed)
 
     def of_when(self, drive: str) -> str | None:
-        """Date of the catalogue's price of the drive; None where the user gave another."""
+        """Date of the drive's catalogue price; None if the user gave a price."""
         rated = self.rated(drive)
         return None if rated is None or drive in self.prices else rated.priced or None
 
 
 def _of_sheet(drive: str) -> float | None:
-    """Rated drive writes a day, over five years, of a file that is a data sheet."""
+    """Rated drive writes per day over five years, from a data sheet file."""
     if not Path(drive).is_file() or not sources.is_sheet(text := layers.from_file(drive).text):
         return None
     sheet = given.parse(drive, text)

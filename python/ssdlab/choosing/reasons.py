@@ -1,4 +1,4 @@
-"""Why a drive does not do under a trace."""
+"""Reasons why a drive is unsuitable for a trace."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from ssdlab.units import duration
 if TYPE_CHECKING:
     from ssdlab.choosing.offer import Offer
 
-#: Years over which data sheets rate drive writes per day.
+#: Years over which data sheets rate drive writes per day (DWPD).
 RATED_YEARS = 5
-#: A run that wears its blocks less evenly says little of a drive that is sold. Such a drive moves
-#: cold data, so that a trace of few pages does not wear out the few blocks that are left; the
-#: presets do not, as no sheet says how. Then the rating of the sheet holds.
+#: A run with less even wear says little about a real drive. Real drives level wear by moving cold
+#: data; the presets do not, as no data sheet describes it. Then the rating of the sheet is used.
 EVEN = 0.5
 
 
 def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) -> str:
-    """Unmet goals of a trial's drives, in words; empty if nothing."""
+    """Unmet goals of a trial's drives, in words; empty if all are met."""
     lacking = []
     if trial.overloaded:
         lacking.append("it cannot keep up with the trace")
@@ -44,15 +43,15 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
 
 
 def is_untold(trial: Trial, goal: Goal, dwpd: float | None) -> bool:
-    """True if years that are asked for are neither told nor rated, nor bounded by arithmetic."""
+    """True if the required lifetime is neither simulated nor rated, nor bounded by arithmetic."""
     return not goal.if_known and life(trial, dwpd)[0] is None and trial.kept(goal) is not True
 
 
 def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
-    """Years that the drives last under the trace, and whether that is by the rating of their sheet.
+    """Lifetime in years under the trace, and True if from the sheet's rating.
 
-    The estimate of the run where it has one, else the rated writes over what the trace writes. A
-    bound is neither: that a drive lasts at least a day says nothing against five years.
+    The run's estimate if there is one, else rated writes over the trace's write rate. A lower bound
+    is not used: at least a day does not contradict five years.
     """
     lasts = trial.mean("years")
     if lasts is not None or dwpd is None:
@@ -63,7 +62,7 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
 
 
 def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
-    """Unmet goals of an offer's drives, a word each; with a ? where a longer run has to tell."""
+    """Unmet goals of an offer's drives, one word each; `?` marks goals that need a longer run."""
     trial = offer.trial
     if trial is None:
         return ["room"]
@@ -80,7 +79,7 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
 
 
 def _by_flushes(trial: Trial, goal: Goal) -> bool:
-    """True if reads and writes alone keep the limit of a latency over all requests."""
+    """True if reads and writes alone meet the limit of a latency over all requests."""
     apart = {"p99_us": "p99", "p999_us": "p99.9"}.get(goal.figure)
     if apart is None or not trial.found[0].host.flush.requests:
         return False
@@ -97,7 +96,7 @@ def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
 
 
 def miss(offer: Offer, goals: Sequence[Goal]) -> float:
-    """The worst ratio of a figure of an offer to its goal; above 1 where it is missed."""
+    """The worst ratio of an offer's metric to its goal; above 1 if missed."""
     trial = offer.trial
     if trial is None:
         return math.inf
@@ -110,10 +109,10 @@ def miss(offer: Offer, goals: Sequence[Goal]) -> float:
 
 
 def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
-    """True if up to `most` drives may meet the goals that an offer misses.
+    """True if up to `most` drives may meet the missed goals of an offer.
 
-    Striped drives share the writes, so that their rated lifetime grows with their number; no
-    request becomes faster than the fastest of one drive.
+    Striped drives share the writes, so rated lifetime grows with their number; no request becomes
+    faster than the fastest on one drive.
     """
     trial = offer.trial
     if trial is None or short_of_life(offer, goals) > most / offer.drives:
@@ -128,7 +127,7 @@ def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
 
 
 def short_of_life(offer: Offer, goals: Sequence[Goal]) -> float:
-    """Factor missing in the lifetime; 0 where that is not known."""
+    """Missing factor of the lifetime; 0 if unknown."""
     lasts, _ = offer.life
     wanted = next((it.limit for it in goals if it.figure == "years"), 0.0)
     return 0.0 if lasts is None else wanted / max(lasts, 1e-12)

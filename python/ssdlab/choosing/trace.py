@@ -1,4 +1,4 @@
-"""Limits of a trace as evidence: whether an answer from it holds for the years to come."""
+"""Limits of a trace as evidence for years of operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdlab.sizing.fit import is_sample, is_wide, read
 from ssdlab.sizing.load import Load
 from ssdlab.units import size
 
-#: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
+#: Shorter traces do not represent a day: ten minutes contain one or two database checkpoints.
 SHORT_SECONDS = 600.0
 #: Minimum requests above a p99 for it to be stable.
 ABOVE_P99 = 100
@@ -22,7 +22,7 @@ ONE_KIND = 0.999
 
 
 def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
-    """Summary of a load's trace, and the keys that read it. Raises `InputError`."""
+    """Summary of a load's trace, and the keys to read it. Raises `InputError`."""
     from ssdlab import sources
 
     above = layers.from_options([*assignments])
@@ -32,7 +32,7 @@ def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any
 
 
 def notes(load: Load, assignments: Sequence[str]) -> list[str]:
-    """Sentences about what the trace is too short for, or does not have.
+    """Notes on the trace's length and on missing kinds of requests.
 
     Raises `InputError` for a trace that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Cleaning policies written in Python: their parts, how they are found, and the conformance suite.
+"""Cleaning policies written in Python: parts, loading, and the conformance suite.
 
 >>> import ssdlab
 >>> class Greedy:

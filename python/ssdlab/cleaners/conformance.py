@@ -18,7 +18,7 @@ class Check(NamedTuple):
     shows: str
     """Purpose, in a few words."""
     problem: str | None
-    """What is wrong; None if nothing is."""
+    """The failure; None if the check passed."""
 
 
 class CheckReport(NamedTuple):
@@ -45,19 +45,16 @@ class CheckReport(NamedTuple):
 def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
     """Run the conformance suite on a cleaning policy and return its report.
 
-    Every policy must choose closed blocks only, lose no data, make progress at the least spare
-    space that a drive may have, and be deterministic for a seed. Each run starts with a deep
-    copy of `policy`, or with a new object if it is a class.
+    Every policy must choose only closed blocks, lose no data, make progress at minimum spare space,
+    and be deterministic for a seed. Each run starts with a deep copy of `policy`, or with a new
+    instance of a class.
 
     Raises `PolicyError` if a check fails; its message is the report, its attribute `report` the
     `CheckReport`, its cause the exception of the policy.
 
-    >>> import ssdlab
-    >>> class Emptiest(ssdlab.cleaners.Cleaner):
-    ...     def step(self, view):
-    ...         return ssdlab.Clean(view.emptiest)  # of which the fewest pages must be moved
-    >>> ssdlab.check_cleaner(Emptiest).passed
-    True
+    >>> import ssdlab >>> class Emptiest(ssdlab.cleaners.Cleaner): ...     def step(self, view): ...
+    return ssdlab.Clean(view.emptiest)  # the block with the fewest valid pages >>>
+    ssdlab.check_cleaner(Emptiest).passed True
     """
     require_step(policy, "argument policy")
     require_numpy()

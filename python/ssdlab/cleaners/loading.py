@@ -1,4 +1,4 @@
-"""Finds a cleaning policy by its name, and reports one that fails."""
+"""Loads a cleaning policy by name, and reports its failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = "expected module:Class or module:Class(parameter=value, ...), with liter
 
 
 def name_of(policy: Cleaner) -> str:
-    """Name in an experiment of a policy given as an object."""
+    """Name, in an experiment, of a policy given as an object."""
     if isinstance(policy, type):
         raise InputError(
             f"argument cleaner: {policy.__name__} is a class; make one: {policy.__name__}()"
@@ -32,9 +32,9 @@ def name_of(policy: Cleaner) -> str:
 def load(name: str) -> Cleaner:
     """The policy `module:Class` or `module:Class(parameter=value, ...)`, values being literals.
 
-    The module is looked up as `import` does, the current directory first, and imported: this runs
-    its code, so a name from a file must be permitted before (`_core.permit_code`). Of what it holds
-    only a class with a method `step` is called. Raises `InputError`.
+    The module is imported, the current directory first. That runs its code, so a name from a file
+    needs permission first (`_core.permit_code`). Only a class with a method `step` is called.
+    Raises `InputError`.
     """
     require_numpy()
     module_name, _, call = name.partition(":")
@@ -97,7 +97,7 @@ def _parse(call: str) -> tuple[str, dict[str, Any]]:
 
 
 def _in_one_line(error: Exception) -> str:
-    """The exception, and the innermost line of the user's own where it was raised."""
+    """The exception, with the innermost line of the user's code that raised it."""
     what = traceback.format_exception_only(error)[-1].strip()
     if isinstance(error, SyntaxError):
         return f"{what} ({error.filename}, line {error.lineno})"

@@ -27,7 +27,7 @@ def require_step(policy: object, where: str) -> None:
 
 
 def require_numpy() -> None:
-    """Raise `InputError` with the line that installs NumPy if it is missing."""
+    """Raise `InputError` with the install command if NumPy is missing."""
     try:
         import numpy  # noqa: F401
     except ImportError as error:

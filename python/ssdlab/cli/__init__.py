@@ -1,17 +1,17 @@
 """The command line `ssdlab`.
 
-Scripts depend on its contract: results on standard output, everything else on standard error; exit
-status 0 done, 1 the run could not be completed, 2 the input was wrong, 130 interrupted by Ctrl-C,
-143 by SIGTERM, with one message that begins with "ssdlab: ".
+The contract for scripts: results on standard output, everything else on standard error. Exit
+status: 0 done, 1 the run could not be completed, 2 wrong input, 130 interrupted by Ctrl-C, 143 by
+SIGTERM. Failures print one message that begins with "ssdlab: ".
 
-Each command is imported when it is called (`group`), so that a start imports little.
+Each command is imported on demand (`group`), for a fast start.
 """
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # that of typing, which is not needed here
+TYPE_CHECKING = False  # replaces `typing`, which is not needed here
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else [*arguments]
     try:
         for word in words:
-            # The name of a file that is no text: results and messages could not say it.
+            # File names must be valid text, to appear in results and messages.
             str(word).encode()
         if words == ["--version"]:
             from ssdlab._core import version
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return group.main(words)
     except KeyboardInterrupt as error:
-        # Without click, whose import could take longer than Ctrl-C may be answered.
+        # No click here: its import would delay the response to Ctrl-C.
         from ssdlab import interruption
 
         return interruption.told(error)

@@ -1,6 +1,6 @@
 """Shell completion: presets, keys, policies and other names, beside options and files.
 
-click makes the scripts for bash, zsh and fish; here is what stands for a value.
+click generates the scripts for bash, zsh and fish; this module completes values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ssdlab import catalogue
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-#: Words of a key, at the end of its summary: words with bars between them.
+#: Choices of a key, at the end of its summary, separated by bars.
 _CHOICES = re.compile(r"\(([\w-]+(?: \| [\w-]+)+)[^()]*\)$")
 
 
@@ -64,7 +64,7 @@ def sides(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionI
 
 
 def assignment(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Completes KEY=VALUE: keys by their paths or what follows `device.`, then words they take."""
+    """Completes KEY=VALUE: keys by path, with or without `device.`, then their choices."""
     return _assignments(begun, False)
 
 

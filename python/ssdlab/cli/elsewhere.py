@@ -1,6 +1,6 @@
-"""Commands and options of other programs, answered with the equivalents here.
+"""Equivalents of other programs' commands and options.
 
-A command or option that is absent is refused either way; the answer names the one that does it.
+The error for an unknown command or option names its equivalent.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ COMMANDS: Mapping[str, str] = {
     "workloads": "`ssdlab list workloads`",
 }
 
-#: Options of other programs and what does it here, the first that the command has. A word that does
-#: not begin with `--` is said as it is.
+#: Options of other programs with their equivalents; the first that the command has is used. A text
+#: without `--` is printed as is.
 OPTIONS: Mapping[str, Sequence[str]] = {
     "-c": ("--set KEY=VALUE", "--experiment"),
     "-d": ("--device",),
@@ -90,7 +90,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "--workers": ("--threads",),
 }  # fmt: skip
 
-#: Keys of options whose word belongs to several keys.
+#: Keys for options whose word matches several keys.
 KEYS: Mapping[str, str] = {
     "duration": "run.until",
     "time": "run.until",
@@ -107,9 +107,9 @@ def command(name: str) -> str | None:
 
 
 def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
-    """Equivalent of the option `word` of other programs, as far as the command has one.
+    """Equivalent of the option `word` of other programs, if the command has one.
 
-    Where the command changes keys, a word for a key is answered with that key.
+    For commands with --set, a word for a key yields that key.
     """
     had = {opt for param in asked.get_params(ctx) for opt in param.opts}
     for said in OPTIONS.get(word, ()):
@@ -129,7 +129,7 @@ def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
         row = search.synonym(spelling)
         if row is not None:
             found = [it.name for it in search.keys(spelling)]
-            if not found:  # not a key, or called so among the results
+            if not found:  # not a key, or the name of a result
                 return row.said
             return f"use --set {_key(row.terms, found)}=VALUE (`ssdlab keys {spelling}` has all)"
     end = f".{name.replace('-', '_')}"
@@ -138,7 +138,7 @@ def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
 
 
 def _key(terms: Sequence[str], found: Sequence[str]) -> str:
-    """Name of one key among several: the first of the terms that ends one, or the key."""
+    """Name of one key among several: the first term that ends one, or the key."""
     for term in terms:
         ending = [key for key in found if f".{key}".endswith(f".{term}")]
         if ending:

@@ -16,7 +16,7 @@ from ssdlab.cli.options import HELP_ALL, ExamplesFirstGroup
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
-#: The modules of the commands that a build without the live device refuses.
+#: Modules of commands that need the live device, which a build may lack.
 NEED_LINUX = ("control", "crashes", "live", "overhead")
 
 
@@ -86,7 +86,7 @@ class Commands(ExamplesFirstGroup):
     """The group of `COMMANDS`, each imported on demand: the others start fast."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. An interruption becomes an abort: click would print an empty line."""
+        """Run the command. Ctrl-C becomes `Abort`: click would print an empty line."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -99,7 +99,7 @@ class Commands(ExamplesFirstGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of one word or two; an old name is answered with its new one."""
+        """The command of one or two words; for an old name, an error with the new one."""
         if (name := RENAMED.get(args[0])) is not None:
             if not ctx.resilient_parsing:
                 click.echo(f"ssdlab: `ssdlab {args[0]}` is now `ssdlab {name}`", err=True)
@@ -119,9 +119,9 @@ class Commands(ExamplesFirstGroup):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, by group; none of them is imported for it.
+        """Write the list of commands by group, without importing them.
 
-        The last group has its summaries with `--help-all`, and so has `BELOW`.
+        `--help-all` adds the summaries of the last group and of `BELOW`.
         """
         groups = {**GROUPS, SERVED: BELOW}
         every = ctx.meta.get(HELP_ALL)
@@ -161,7 +161,7 @@ def cli() -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command that `words` ask for; the exit status."""
+    """Run the command `words`; returns the exit status."""
     try:
         with interruption.SigtermInterrupts():
             return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
@@ -170,7 +170,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def told(failure: BaseException) -> int:
-    """Reports the error; the exit status. Raises it again if it is a defect of ssdlab."""
+    """Report the error; returns the exit status. Re-raises a defect of ssdlab."""
     try:
         raise failure
     except click.NoSuchOption as error:
@@ -203,19 +203,19 @@ def told(failure: BaseException) -> int:
     except files.NotWrittenError as error:
         return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:
-        if error.strerror is None:  # of the engine, in its words
+        if error.strerror is None:  # the engine's message
             return _complain(str(error), NOT_COMPLETED)
         if error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}", NOT_COMPLETED)
-        # The buffer's rest would fail again when the interpreter flushes it.
+        # The interpreter's flush of the remaining buffer would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader of the pipe has gone
+        if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
             return NOT_COMPLETED
         return _complain(f"standard output: cannot be written: {error.strerror}", NOT_COMPLETED)
 
 
 def _no_option(error: click.NoSuchOption) -> str:
-    """Message about an option that the command does not have."""
+    """Message for an unknown option."""
     from ssdlab.cli import elsewhere
 
     said, ctx = f"there is no option {error.option_name}", error.ctx

@@ -19,7 +19,7 @@ PATH = click.Path(path_type=Path)
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
 
-#: Options that name a file which is written, in the commands where they have a path.
+#: Options that name output files, if their command takes a path for them.
 OUTPUTS = ("--out", "--json", "--plot", "--report", "--requests", "--record")
 
 
@@ -54,10 +54,10 @@ def _force() -> click.Option:
     )
 
 
-#: Lines of `--help`, and its examples; the rest is behind `--help-all`.
+#: Maximum number of lines and examples in `--help`; `--help-all` has all.
 LINES = 44
 EXAMPLES = 3
-#: Options that `--help` shows before others where room is short.
+#: Options that a short `--help` shows first.
 FRONT = (
     "--device",
     "--trace",
@@ -71,7 +71,7 @@ FRONT = (
 )
 
 
-#: The key of the context for a help that shows everything.
+#: Context key of the complete help.
 HELP_ALL = "ssdlab.help_all"
 
 
@@ -83,13 +83,13 @@ def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
-    """True if it is an option with a value that may be given once."""
+    """True for an option with a value that may be given once."""
     return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)
 
 
 class ExamplesFirst(click.Command):
-    """A command whose help shows `examples` before its options, and that refuses what click would
-    take in silence: a second value of an option of one value, and empty ones.
+    """A command whose help shows `examples` before its options. It rejects repeated and empty
+    values of single-value options, which click would accept silently.
     """
 
     def __init__(
@@ -108,19 +108,19 @@ class ExamplesFirst(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; `args` are the remaining arguments."""
-        if not ctx.resilient_parsing:  # what is completed is not complete
+        if not ctx.resilient_parsing:  # incomplete input during completion
             self._refuse_silent(ctx, args)
         remainder = super().parse_args(ctx, args)
         for param in self.get_params(ctx):
             value = ctx.params.get(str(param.name))
-            # A bound holds no NaN back: it is neither below nor above it.
+            # NaN passes range checks: it is neither below nor above a bound.
             if isinstance(value, float) and math.isnan(value):
                 raise click.UsageError(f"{param.opts[-1]} {value}: is not a number", ctx)
         self._refuse_shared(ctx)
         return remainder
 
     def _refuse_shared(self, ctx: click.Context) -> None:
-        """Raise `UsageError` where a file is named for two outputs, of which one would be lost."""
+        """Raise `UsageError` if two outputs name the same file."""
         roles: dict[str, str] = {}
         for param in self.get_params(ctx):
             value, option = ctx.params.get(str(param.name)), param.opts[-1]
@@ -130,17 +130,17 @@ class ExamplesFirst(click.Command):
             other = roles.setdefault(position, option)
             is_file = os.path.isfile(position) or not os.path.exists(
                 position
-            )  # no pipe and no device
+            )  # neither a pipe nor a device
             if other != option and is_file:
                 raise click.UsageError(
                     f"{other} and {option} are both written to {value}; give each its own file", ctx
                 )
 
     def _refuse_silent(self, ctx: click.Context, args: list[str]) -> None:
-        """Raise `UsageError` for an option that takes one value and has several, or an empty one.
+        """Raise `UsageError` for a repeated or empty value of a single-value option.
 
-        Of several click takes the last. Flags say the same however often they are given. An empty
-        path is the current directory, and most likely a variable of a shell that is not set.
+        click would take the last value. Repeated flags are harmless. An empty path would be the
+        current directory, and is most likely an unset shell variable.
         """
         parser = self.make_parser(ctx)
         once = [param for param in self.get_params(ctx) if takes_one_value(param)]
@@ -262,7 +262,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for; unknown commands are refused with the known ones."""
+        """The requested command; the error for an unknown one lists the known ones."""
         known = self.list_commands(ctx)
         name = args[0]
         if not (name in known or name.startswith("-") or ctx.resilient_parsing):
@@ -278,7 +278,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
 
 #: Option of every command that prints a table or progress.
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
-#: Options of look-ups: the exit status says whether it is there.
+#: Option of look-ups, whose exit status is 0 if the name exists.
 QUIETLY = click.option(
     "--quiet", is_flag=True, help="Print nothing; the exit status is the answer."
 )

@@ -1,8 +1,7 @@
 """When a long copy slows down: the SLC cache of a drive, and the rate behind it.
 
-The drive is filled to a share, and then written in sequence where it holds nothing. With
-`device.scale` a part is written, and sizes and times are reported for the whole drive: it has as
-many parts as it takes times as long.
+The drive is filled to a share, then its free range is written sequentially. With `device.scale` a
+fraction is simulated; sizes and times are scaled up to the whole drive.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from ssdlab.results import Results
 from ssdlab.running import Experiment, Part, run
 from ssdlab.units import BANDWIDTH, SIZE, TIME
 
-#: Requests of a copy: their size, and how many are outstanding.
+#: Requests of a copy: size and queue depth.
 BLOCK, DEPTH = 128 * 1024, 32
-#: Rates that differ by less are the same.
+#: Rates that differ by less count as equal.
 SAME = 0.02
 #: Meaning of each state of the cache for the writes of the host.
 WHY = {
@@ -34,7 +33,7 @@ WHY = {
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of the copy at one rate; sizes and times of the whole drive."""
+    """A phase of the copy at one rate; sizes and times of the whole drive."""
 
     state: str
     written_bytes: float
@@ -63,7 +62,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Cliff:
-    """A copy to a drive: its phases, and what a pause gives back of the cache."""
+    """A copy to a drive: its phases, and the cache recovered by a pause."""
 
     device: str
     capacity_bytes: float
@@ -71,14 +70,14 @@ class Cliff:
     copy_bytes: float
     seconds: float
     cliff_at_bytes: float | None
-    """What was written when the cache was full; None if it never was, or there is none."""
+    """Bytes written until the cache was full; None if it never was, or there is none."""
     phases: list[Phase]
     pause_seconds: float | None = None
     recovered_bytes: float | None = None
-    """What the pause gives back of the cache."""
+    """Bytes of the cache recovered by the pause."""
     scale: int = 1
     coarse: str | None = None
-    """Why the rates behind the cache depend on `device.scale`, if they do by more than 2 %."""
+    """Reason why rates beyond the cache depend on `device.scale` by more than 2 %, if they do."""
 
     @property
     def bytes_per_s(self) -> float:
@@ -123,8 +122,8 @@ def cliff(
     """Copy `copy_bytes` to a drive that is full to a share, `fill`: when does it slow down?
 
     `device` is a preset, a file or keys; without `copy_bytes` the free space is filled. After the
-    copy the drive may rest for `pause_seconds`: `recovered_bytes` is what that gives back of its
-    SLC cache. `set` changes single keys. Raises `InputError` for wrong input.
+    copy the drive may idle for `pause_seconds`: `recovered_bytes` is the SLC cache recovered. `set`
+    changes single keys. Raises `InputError` for wrong input.
 
     >>> found = ssdlab.cliff("samsung-980pro", 200e9)  # doctest: +SKIP
     >>> found.cliff_at_bytes, found.bytes_per_s  # doctest: +SKIP
@@ -170,12 +169,11 @@ def cliff(
 
 
 def _coarse(keys: Mapping[str, Any], phases: list[Phase]) -> str | None:
-    """Warning about forced folds of a scaled drive that deviate by more than 2 %.
+    """Warning if forced folds of a scaled drive deviate by more than 2 %.
 
-    A word line of native cells takes the data of as many word lines of one bit as a cell has bits:
-    a block that has no multiple of them leaves one filled in part at each fold. And at each fold of
-    a block up to a word line of the host's is still being programmed, or one of the fold's own
-    while the host waits, which small blocks do more often.
+    A native word line takes the data of as many one-bit word lines as a cell has bits: other block
+    sizes leave one partly filled at each fold. At each fold one word line of the host or of the
+    fold may also be in progress, which weighs more in small blocks.
     """
     scale, bits = int(keys.get("scale", 1)), int(keys["cell"]["bits"])
     if scale == 1 or all(it.state != "forced" for it in phases):
@@ -244,7 +242,7 @@ def _phases(copied: Results, slc: Mapping[str, Any], scale: int) -> list[Phase]:
 
 
 def _recovered(paused: Results) -> float:
-    """Bytes that the cache lost in the pause, of the part simulated."""
+    """Bytes of the simulated fraction's cache that were folded in the pause."""
     phases = paused.to_dict().get("slc_cache", {}).get("phases", [])
     rests = [at for at, it in enumerate(phases) if it["state"] == "idle" and at > 0]
     if not rests:

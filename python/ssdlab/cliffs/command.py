@@ -123,7 +123,7 @@ def cliff(
 
 
 def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
-    """The assignments as keys and values; what they mean is checked with the experiment."""
+    """The assignments as keys and values; the experiment checks their meaning."""
     layers.from_options(assignments)
     pairs = (it.split("=", 1) for it in assignments)
     return {key.strip(): _value(value.strip()) for key, value in pairs}
@@ -148,7 +148,7 @@ def _share(text: str) -> float:
 
 
 def _time(option: str, text: str) -> float:
-    """A time in seconds; minutes too, which no data sheet has."""
+    """A time in seconds; minutes are accepted too."""
     words = text.strip()
     if words.endswith("min") and words[:-3].strip().replace(".", "", 1).isdigit():
         return float(words[:-3]) * 60

@@ -14,7 +14,7 @@ from ssdlab.units import decimal_size, duration
 
 
 def cliff(found: Cliff, within: float | None, file: IO[str]) -> str:
-    """The answer as text for `file`: a sentence, the phases, and what a pause gives back."""
+    """The answer as text for `file`: a sentence, the phases, and the cache recovered by a pause."""
     console, _ = console_for(file)
     sections: list[RenderableType] = [Text("\n".join(_sentences(found, within))), _table(found)]
     if found.scale > 1:

@@ -7,7 +7,7 @@ from ssdlab.cliffs import Cliff
 
 
 def rates(found: Cliff) -> Figure:
-    """The rate of each phase over the bytes that were written before."""
+    """The rate of each phase over the bytes written before."""
     written, x, y = 0.0, [], []
     for phase in found.phases:
         x += [written / 1e9, (written + phase.written_bytes) / 1e9]

@@ -1,8 +1,7 @@
-"""Compares two results: the differences of the experiments, and of every figure.
+"""Compares two results: differences of the experiments, and of every metric.
 
-One run of each says what differs; whether that is more than chance is said by repeating both with
-other seeds. Each seed is used for both, so that they meet the same requests and it is the
-differences between pairs that vary.
+One run of each shows the differences; repetitions with other seeds show their significance. Both
+sides use the same seeds, hence the same requests, and differences are paired.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ MAX_REPEATS = 1000
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of both sides: the means over the repetitions.
+    """A metric of both sides: means over the repetitions.
 
-    `*_margin` is half of the interval of confidence around the mean beside it, None for single
-    runs. `difference` is B less A, and its margin that of the mean paired difference.
+    `*_margin` is the half-width of the mean's confidence interval, None for single runs.
+    `difference` is B less A, and its margin that of the mean paired difference.
     """
 
     name: str
@@ -63,7 +62,7 @@ class Row:
 
     @property
     def significant(self) -> bool | None:
-        """True if the interval of the difference excludes zero; None for single runs."""
+        """True if the confidence interval of the difference excludes zero; None for single runs."""
         if self.difference_margin is None:
             return None
         return abs(self.difference) > self.difference_margin
@@ -85,10 +84,10 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two experiments and all metrics that both have.
+    """Two experiments and their common metrics.
 
-    `changed` has the keys that differ, each with its value in A and in B (None where a side does
-    not have it); `repeat` is the number of runs of each.
+    `changed` has the keys that differ, with their values in A and in B (None if absent); `repeat`
+    is the number of runs of each.
     """
 
     a: str
@@ -96,13 +95,13 @@ class Comparison:
     repeat: int
     changed: dict[str, tuple[Any, Any]]
     rows: Sequence[Row]
-    #: Warnings of A and of B, each once.
+    #: Warnings of A and of B, without repetition.
     warnings: dict[str, list[str]] = field(default_factory=dict)
     #: The first results of A and of B.
     results: Sequence[Results] = field(default=(), repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Row:
-        """The row of a figure by its path, the end of one, or p99 and the like."""
+        """The row of a metric by its path, the end of a path, or a name such as p99."""
         names = [row.name for row in self.rows]
         return self.rows[names.index(table.find(name, names, name))]
 
@@ -126,7 +125,7 @@ class Comparison:
     def to_arrow(self) -> Any:
         """The rows as a `pyarrow.Table`. Raises `InputError` without pyarrow.
 
-        A row names its figure and that figure's unit.
+        Each row has the metric's name and unit.
         """
         rows = [row.to_dict() | {"unit": arrow.unit(row.name)} for row in self.rows]
         return arrow.of_rows(rows, "Comparison.to_arrow")
@@ -275,7 +274,7 @@ def _compared(
 
 
 def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Comparison:
-    """A comparison with what fio measured; a simulated side that was not run is run."""
+    """A comparison with fio's measurements; runs a simulated side if necessary."""
     if repeat is not None:
         raise InputError("--repeat: what fio has measured cannot be run again")
     titles: list[str] = []
@@ -334,7 +333,7 @@ def _run(
     executor: Any,
     progress: Callable[[int, int], object] | None,
 ) -> list[Results]:
-    """Each side with each seed."""
+    """Runs each side with each seed."""
     points: list[Point] = []
     for side in sides:
         for seed in seeds:
@@ -378,7 +377,7 @@ def run_points(
 
 
 def _warnings(repeated: Sequence[Results]) -> list[str]:
-    """The warnings of the first run that has each, and in how many it stands."""
+    """Distinct warnings, with the number of runs that have each."""
     found: dict[str, str] = {}
     runs: dict[str, int] = {}
     for results in repeated:

@@ -176,7 +176,7 @@ def _is_whole(named: str) -> bool:
 
 
 def _default_load(sides: Sequence[Side]) -> str:
-    """Note where both sides have run the default load, as neither names one."""
+    """Note if both sides ran the default load because neither names one."""
     if not all(isinstance(side, Experiment) for side in sides):
         return ""
     return stack.default_load([it for side in sides for it in getattr(side, "layers", ())])
@@ -185,7 +185,7 @@ def _default_load(sides: Sequence[Side]) -> str:
 def _default_load_over(
     a: str, b: str, below: Sequence[Layer], assignments: Sequence[str], axes: Sequence[space.Axis]
 ) -> str:
-    """Note where conditions vary."""
+    """The same note for a comparison under conditions."""
     if any(space.is_of_load(axis.name) for axis in axes):
         return ""
     stacks = grid.sides(a, b, below, layers.from_options(assignments))
@@ -226,7 +226,7 @@ def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:
     """Draws the latency distributions of both sides, and their components."""
     both = [(Path(name).stem, it) for name, it in zip(named, found.results, strict=True)]
     latency = figures.latency(both)
-    # Where kinds of request differ much, the curve of all requests adds nothing.
+    # If request kinds differ much, the curve of all requests is omitted.
     curves = [it for it in latency.series if it.name.split(",")[0] not in ("all", "trim")]
     rows = [[replace(latency, series=curves)], [figures.breakdown(both)]]
     sheet = matplotlib.sheet(rows, "--plot", titled=False, size=(8, 6.5), heights=(3, 2))

@@ -19,7 +19,7 @@ from ssdlab.units import duration
 
 
 def compare_table(found: Comparison, file: IO[str]) -> str:
-    """A comparison as text for `file`: what was changed, and what that did."""
+    """A comparison as text for `file`: the changes and their effects."""
     console, _ = console_for(file)
     head = Text(f"A  {found.a}\nB  {found.b}", style="bold")
     if found.repeat > 1:
@@ -29,7 +29,7 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
         changes.add_column(overflow="fold")
     kinds = found.changed.get("device.kind")
     for key, (left, right) in found.changed.items():
-        # Devices of two kinds have hardly a key in common.
+        # Devices of different kinds have few common keys.
         if kinds and key.startswith("device.") and None in (left, right):
             continue
         changes.add_row(
@@ -78,7 +78,7 @@ def grid_table(found: Grid, file: IO[str]) -> str:
 
 
 def _of(found: Grid, objective: Objective) -> RenderableType:
-    """Effect of B on one figure under each condition, and over all."""
+    """Effect of B on one metric under each condition, and overall."""
     what = "higher is better" if objective.maximize else "lower is better"
     title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
     table = Columns(["", "A", "B", "B - A", "B is"], keys=1)

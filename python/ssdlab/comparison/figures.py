@@ -8,7 +8,7 @@ from ssdlab.sweeps.table import spoken
 
 
 def differences(found: Grid) -> Figure:
-    """B less A in percent of A, bars for each condition, a colour for each figure."""
+    """B less A in percent of A, bars per condition, one colour per metric."""
     words = list(dict.fromkeys(cell.condition or "both" for cell in found.cells))
     series = [
         Series(

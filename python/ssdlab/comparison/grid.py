@@ -1,7 +1,7 @@
-"""A against B under many conditions: which is better in each, and over all of them.
+"""A against B under many conditions, with a verdict for each and overall. Both sides use the same
+seeds, hence the same requests, and differences are paired.
 
-Each seed is used for both sides, so that they meet the same requests and it is the differences of
-pairs that vary. A verdict is given where the interval of confidence leaves out zero.
+A verdict requires a confidence interval that excludes zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ssdlab.sweeps.run import probed_goals
 from ssdlab.sweeps.space import Axis, text_of
 from ssdlab.sweeps.table import Goals, Objective
 
-#: Default figures of a comparison, where available.
+#: Default metrics of a comparison, if available.
 FIGURES = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 REPEATS = 5
 BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
@@ -35,7 +35,7 @@ BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure of both sides under one condition, a value for each seed."""
+    """A metric of both sides under one condition, one value per seed."""
 
     condition: str
     objective: Objective
@@ -50,14 +50,14 @@ class Cell:
 
     @property
     def margin_percent(self) -> float | None:
-        """Half of the interval of the difference of pairs, in percent of A."""
+        """Half-width of the paired difference's confidence interval, in percent of A."""
         half = margin([y - x for x, y in zip(self.a, self.b, strict=True)])
         mean = statistics.fmean(self.a)
         return 100 * half / abs(mean) if half is not None and mean else None
 
     @property
     def verdict(self) -> str:
-        """Verdict: B is better than A, worse, or neither can be told."""
+        """Verdict: B is better than A, worse, or undecided."""
         return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Overall:
-    """A figure over all conditions: the geometric mean of its ratio B / A."""
+    """A metric over all conditions: geometric mean of the ratios B / A."""
 
     objective: Objective
     difference_percent: float | None
@@ -101,11 +101,11 @@ class Grid:
     cells: Sequence[Cell]
 
     def of(self, objective: Objective) -> list[Cell]:
-        """The cells of a figure, one for each condition."""
+        """The cells of a metric, one per condition."""
         return [cell for cell in self.cells if cell.objective == objective]
 
     def overall(self, objective: Objective) -> Overall:
-        """A figure over all conditions: each seed gives one geometric mean of B / A."""
+        """A metric over all conditions: one geometric mean of B / A per seed."""
         cells = self.of(objective)
         counts = [sum(c.verdict == it for c in cells) for it in (BETTER, WORSE, UNKNOWN)]
         logs = []
@@ -165,10 +165,10 @@ def split(text: str) -> tuple[str, ...]:
 def sides(
     a: str, b: str, below: Sequence[Layer], shared: Sequence[Layer]
 ) -> list[tuple[list[Layer], list[Layer]]]:
-    """The layers of both sides, those below and those beside what varies.
+    """The layers of both sides, below and beside the varied keys.
 
-    `below` and `shared` are of both. If A is an experiment or `as-is`, B may be a change of it:
-    keys, or another drive, which lie above all that A has.
+    `below` and `shared` apply to both. If A is an experiment or `as-is`, B may be a change to it:
+    keys or another drive, in layers above A's.
     """
     (own_a, peers_a), (own_b, peers_b) = side("A", a), side("B", b)
     is_change = not own_b or _core.preset_layer("device", b) is not None
@@ -231,7 +231,7 @@ def compare_over(
 ) -> Grid:
     """Run both sides under every combination of the axes' values, with `repeat` seeds each.
 
-    `below` and `assignments` are of both sides. Raises `InputError` for wrong input, and for a
+    `below` and `assignments` apply to both sides. Raises `InputError` for wrong input, and for a
     point that fails.
     """
     if not 2 <= repeat <= MAX_REPEATS:

@@ -13,7 +13,7 @@ from ssdlab.running import Experiment
 
 
 def of_jobs(found: Measured) -> list[Layer]:
-    """The jobs that fio has measured. Raises `InputError` where it did not write them down."""
+    """The jobs that fio measured. Raises `InputError` if its JSON lacks their options."""
     if found.job_file is None:
         raise InputError(
             f"{found.path}: fio has not written the options of its jobs, and the other side names "
@@ -43,7 +43,9 @@ def shared(one: Experiment, other: Experiment) -> tuple[Experiment, Experiment]:
 def of_both(
     stacks: Sequence[tuple[list[Layer], list[Layer]]],
 ) -> list[tuple[list[Layer], list[Layer]]]:
-    """The layers below and beside what varies of both sides, with the load of the one for both."""
+    """Both sides' layers below and beside the varied keys, with a load that only one names used for
+    both.
+    """
     loads = [of_experiment(Experiment._from_layers([*low, *peers])) for low, peers in stacks]
     named = next((it for it in loads if it is not None), [])
     return [

@@ -1,7 +1,7 @@
 """The JSON of fio as a side of a comparison: a real drive against a simulated one.
 
 fio measures submission to completion as `lat_ns` and its percentiles as `clat_ns` or `lat_ns`, by
-its options. A group of jobs that a stonewall keeps apart is a class of the simulation.
+its options. A group of jobs between stonewalls is a class of the simulation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ssdlab._core import InputError
 
 NS_PER_US = 1e3
 DIRECTIONS = ("read", "write", "trim")
-#: Job options that define the load; the others name places, or how fio measures.
+#: Job options that define the load; other options name files or control the measurement.
 _ASKED = (
     "rw readwrite bs blocksize bsrange blocksize_range bssplit ba blockalign rwmixread rwmixwrite "
     "iodepth ioengine numjobs size offset offset_increment io_size io_limit number_ios loops "
@@ -26,7 +26,7 @@ _ASKED = (
     "fdatasync"
 )
 ASKED = frozenset(_ASKED.split())
-#: Options that change the requests, and are not simulated.
+#: Options that change the requests but are not simulated.
 CHANGING = (
     "ramp_time",
     "zonemode",
@@ -39,16 +39,16 @@ CHANGING = (
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of fio: figures by the names that results have, and the jobs as text."""
+    """Measurements of fio: metrics by the names of results, and the jobs as text."""
 
     path: str
     version: str
     figures: Mapping[str, float]
     jobs: Sequence[str]
     job_file: str | None
-    """The jobs as fio would read them, where the JSON has their options."""
+    """The jobs in fio's syntax, if the JSON has their options."""
     left_out: Sequence[str]
-    """Their options that change what is asked, and are not simulated."""
+    """Job options that change the requests but are not simulated."""
 
 
 def is_fio(side: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -100,7 +100,7 @@ def _job(job: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _groups(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Concurrent jobs, by the name of the first."""
+    """Groups of concurrent jobs, by the name of the first."""
     by_id: dict[Any, list[Mapping[str, Any]]] = {}
     for job in jobs:
         by_id.setdefault(job.get("groupid", 0), []).append(job)
@@ -114,7 +114,7 @@ def _groups(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, An
 
 
 def _figures(group: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The figures of jobs that ran together; percentiles of several cannot be put together."""
+    """Metrics of concurrent jobs; percentiles of several jobs cannot be merged."""
     found: dict[str, float] = {}
     for of in DIRECTIONS:
         parts = [job[of] for job in group if job.get(of, {}).get("total_ios", 0)]
@@ -152,7 +152,7 @@ def _percentiles(part: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _job_file(found: Mapping[str, Any]) -> str | None:
-    """The jobs as text; None where the JSON does not have their options."""
+    """The jobs as text; None if the JSON lacks their options."""
     lines = ["[global]", *_options(found.get("global options", {}))]
     for job in found["jobs"]:
         options = job.get("job options")

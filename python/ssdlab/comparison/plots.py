@@ -24,7 +24,7 @@ class Plots:
         self._comparison = comparison
 
     def differences(self, ax: Any = None) -> Any:
-        """B less A in percent of A, a bar for each of the main figures."""
+        """B less A in percent of A, one bar per main metric."""
         found = {
             spoken(row.name): row.difference_percent
             for row in self._comparison.shown()

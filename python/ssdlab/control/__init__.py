@@ -1,4 +1,4 @@
-"""Orders to a live device, through its control socket: one line there, one JSON line back."""
+"""Orders to a live device through its control socket: one line sent, one JSON line returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ssdlab._core import InputError
 
 __all__ = ["order", "patiently"]
 
-#: End of an answer that may change soon.
+#: End of an answer to retry.
 LATER = "ask again when it rests"
 LOOK_SECONDS = 0.2
 
@@ -31,9 +31,9 @@ def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> di
 def patiently(
     say: Callable[[str], str | None], line: str, patience: float = 10.0
 ) -> dict[str, Any]:
-    """Send a line by `say`, and retry while the drive must first become idle; the answer.
+    """Send a line by `say`, retrying until the drive is idle; returns the answer.
 
-    Raises `InputError` where `say` returns None, because the device has ended.
+    Raises `InputError` if `say` returns None: the device has ended.
     """
     if "\n" in line:
         raise InputError(f"{line!r}: an order is one line")
@@ -53,7 +53,7 @@ def _ask(path: str, line: str) -> str:
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(path)
             with contextlib.suppress(BrokenPipeError):
-                # A refused client may have been told the reason before it has said anything.
+                # The server may send a refused client the reason before the client sends anything.
                 link.sendall(line.encode() + b"\n")
             with link.makefile() as answers:
                 text = answers.readline()

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli.options import PATH, QUIETLY, ExamplesFirst
 from ssdlab.control import order
 
-#: Words that can follow the given ones.
+#: Possible next words.
 NEXT: Mapping[tuple[str, ...], str] = {
     (): "stats health counts map about save slow latency stall fail readonly end-of-life cut age "
     "placement next-unit reset",

@@ -1,8 +1,7 @@
 """The cost of meeting given needs: drives, replacements, power, maintenance.
 
-Nothing is simulated here: everything is worked out from results that there are, and from prices,
-which are the user's. A design delivers what its run found, as often as there are drives; the load
-is spread evenly over them.
+Nothing is simulated: input is existing results and the user's prices. Each drive of a design
+performs as in its run; the load is spread evenly over the drives.
 """
 
 from __future__ import annotations
@@ -39,21 +38,20 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Bill:
-    """Cost of a design: dollars over the years, and the figures by which designs compare.
+    """Cost of a design: dollars over the years, and metrics to compare designs.
 
-    It has as many fields as there are lines of the bill, so that each can be told by name. `lacks`
-    says why it misses the needs, if it does; `notes` has omissions.
+    Each line of the bill is a field. `lacks` has unmet needs; `notes` has omissions.
     """
 
     design: Design
-    #: Number of drives for each requirement that depends on it.
+    #: Number of drives for each requirement that depends on their number.
     drives_for: Mapping[str, int]
     drives: int
     binds: str | None
     lacks: Sequence[str]
     notes: Sequence[str]
     price: float
-    #: Years that a drive lasts under its share of the load, and how often each is bought.
+    #: Lifetime of a drive in years under its share of the load, and purchases per drive.
     lifetime_years: float | None
     #: Lower bound of an unknown lifetime.
     least_years: float | None
@@ -67,12 +65,12 @@ class Bill:
 
     @property
     def years(self) -> float | None:
-        """For how long."""
+        """Period of the bill in years."""
         return self.design.prices.years
 
     @property
     def lasts_unknown(self) -> bool:
-        """True for replacements at an unknown rate."""
+        """True if the replacement rate is unknown."""
         requested = self.design.lifetime is not None and self.written_tb_per_day > 0
         if not requested or self.years is None or self.lifetime_years is not None:
             return False
@@ -80,7 +78,7 @@ class Bill:
 
     @property
     def dollars(self) -> float:
-        """Everything."""
+        """Total cost."""
         return self.devices_dollars + self.power_dollars + self.maintenance_dollars
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,8 +123,8 @@ class Bill:
 def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bill:
     """Cost of meeting `need` with drives of a design.
 
-    With `dollars_per_gib`, the price of memory, also how long a page may rest in memory before it
-    is cheaper on the drive. Raises `InputError` for a price that is missing, by its name.
+    With `dollars_per_gib`, the price of memory, also the break-even interval of a page in memory.
+    Raises `InputError` that names a missing price.
     """
     prices = design.prices
     _refuse_missing(design, need)
@@ -231,7 +229,7 @@ def _refuse_missing(design: Design, need: Need) -> None:
 
 
 def _of_catalogue(design: Design) -> str:
-    """The catalogue's price of the drive, for the message that asks for one."""
+    """Hint with the catalogue's price of the drive, for the message on a missing price."""
     row = market.of_title(design.title)
     if row is None or row.price is None or any(it in design.prices.given() for it in DEVICE):
         return ""
@@ -239,14 +237,14 @@ def _of_catalogue(design: Design) -> str:
 
 
 def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: float) -> float:
-    """GB that all drives are written in a day: as required, or as written by the load."""
+    """GB written per day to all drives: as required, or by the load."""
     if (daily := need.amounts.get("dwpd")) is not None:
         return daily * need.amounts.get("gb", drives * design.gigabytes)
     return design.written_gb_per_request * requests_per_s * SECONDS_PER_DAY
 
 
 def _lifetime(design: Design, drives: int, written: float) -> float | None:
-    """Years that a drive lasts under its share of the writes."""
+    """Lifetime of a drive in years under its share of the writes."""
     if design.lifetime is None or design.lifetime.drive_writes is None or written <= 0:
         return None
     per_day = written / (drives * design.gigabytes)
@@ -254,7 +252,7 @@ def _lifetime(design: Design, drives: int, written: float) -> float | None:
 
 
 def _least_years(design: Design, drives: int, written: float) -> float | None:
-    """Least years where only a bound is known."""
+    """Lower bound of the lifetime in years, if only a bound is known."""
     if design.lifetime is None or design.lifetime.at_least_bytes is None or written <= 0:
         return None
     per_drive = written * 1e9 / drives
@@ -262,7 +260,7 @@ def _least_years(design: Design, drives: int, written: float) -> float | None:
 
 
 def refuse_unknown(bills: Sequence[Bill]) -> None:
-    """Raise `InputError` if lifetimes are required, and unknown for every design."""
+    """Raise `InputError` if lifetimes are required but unknown for every design."""
     unknown = [it for it in bills if it.lasts_unknown]
     if unknown and len(unknown) == len(bills):
         it = unknown[0]
@@ -275,7 +273,7 @@ def refuse_unknown(bills: Sequence[Bill]) -> None:
 
 
 def cheapest(bills: Sequence[Bill], latency: str) -> Bill | None:
-    """The cheapest bill that meets the needs; among equal ones that with the least latency."""
+    """The cheapest bill that meets the needs; the lowest latency breaks ties."""
     fit = [it for it in bills if not it.lacks]
     return min(
         fit,

@@ -1,4 +1,4 @@
-"""The costs of several designs for one need, side by side: what `ssdlab cost` answers."""
+"""Costs of several designs for one need: the answer of `ssdlab cost`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Costs:
     against: str
     """The latency of the Pareto front."""
     on_front: Sequence[bool]
-    """Which bills no other beats in both dollars and that latency."""
+    """True for bills on the Pareto front of dollars and that latency."""
 
     @property
     def cheapest(self) -> Bill | None:
-        """The bill of least dollars that meets the need; None if none does."""
+        """The cheapest bill that meets the need; None if none does."""
         return cheapest(self.bills, self.against)
 
     @property
@@ -93,7 +93,7 @@ def calculate(
     against: str | None,
     memory_dollars_per_gib: float | None,
 ) -> Costs:
-    """Costs of parsed values; the errors name the options of the command."""
+    """Costs for parsed values; errors name the options of the command."""
     dollars = memory_dollars_per_gib
     if dollars is not None and not 0 < dollars < float("inf"):
         raise InputError(f"--five-minute {dollars:g}: a price of memory is above 0")

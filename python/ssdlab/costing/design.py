@@ -1,4 +1,4 @@
-"""A design: what one device of a run delivers and consumes."""
+"""A design: performance and consumption of one simulated device."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SECONDS_PER_DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Design:
-    """A device as a run found it: in its state, under its load, an array being one device.
+    """A device as measured in its run; an array is one device. Each metric that a bill needs is a
+    field.
 
-    It has as many fields as a bill asks for figures of the run.
-    `lifetime` is None of a device that does not wear.
+    `lifetime` is None for a device without wear.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Design:
 def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design:
     """The design of these results; prices given as options precede its experiment's.
 
-    Raises `InputError` where no request was answered in time.
+    Raises `InputError` if the run completed no request.
     """
     host, experiment = results["host"], results["experiment"]
     every = host["all"]
@@ -92,7 +92,7 @@ def _lifetime(name: str, results: Mapping[str, Any]) -> Lifetime | None:
 
 
 def _scale(device: Mapping[str, Any]) -> int:
-    """Scale of the simulated drive: by how many times the whole drive is larger."""
+    """Scale of the simulated drive: size of the whole drive over the simulated part."""
     while "member" in device:
         device = device["member"]
     return int(device.get("scale", 1))
@@ -109,7 +109,7 @@ def _energy(results: Mapping[str, Any]) -> tuple[float | None, float]:
 
 
 def latencies_us(host: Mapping[str, Any]) -> dict[str, float]:
-    """The latencies that a need may bound, by their names, of the requests that there were."""
+    """Latencies that a need may bound, by name, for the request kinds that occurred."""
     found = {}
     for kind in ("all", "read", "write"):
         stats = host[kind]

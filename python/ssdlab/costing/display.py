@@ -21,7 +21,7 @@ WORDS = {"iops": "IOPS", "gb": "GB", "mb_per_s": "MB/s", "dwpd": "DWPD"}
 def shown(
     need: Need, bills: Sequence[Bill], best: Sequence[bool], against: str, file: IO[str]
 ) -> str:
-    """The bill of one design, or a table of several, and which of them is cheapest."""
+    """The bill of one design, or a table of several with the cheapest one."""
     console, _ = console_for(file)
     head = Text(f"Needed: {_needed(need)}", style="bold")
     if len(bills) == 1:
@@ -44,7 +44,7 @@ def shown(
 
 
 def _warnings(bills: Sequence[Bill]) -> list[str]:
-    """Warnings of the results, each once."""
+    """Warnings of the results, without repetition."""
     names = dict.fromkeys(name for it in bills for name in it.design.warnings)
     stated = []
     for name in names:
@@ -132,7 +132,7 @@ def _table(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Rendera
 
 
 def interval(seconds: float) -> str:
-    """A time between accesses.
+    """Text of a time between accesses.
 
     >>> interval(204.8), interval(5264), interval(8.2)
     ('3.41 min', '1.46 h', '8.20 s')
@@ -143,7 +143,7 @@ def interval(seconds: float) -> str:
 
 
 def _verdict(bills: Sequence[Bill], against: str) -> RenderableType:
-    """The cheapest suitable design, or the reason why there is none."""
+    """The cheapest suitable design, or the reason why none is."""
     it = cheapest(bills, against)
     if it is not None and len(bills) > 1:
         many = f"{count(it.drives)} drive{'s' if it.drives > 1 else ''}"

@@ -1,4 +1,4 @@
-"""The figures of costs: the bill by item, and the designs that no other beats."""
+"""The figures of costs: the bill by item, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BARS = 20
 
 
 def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Figure]:
-    """Figures with content."""
+    """The non-empty figures."""
     drawn = [paid(bills)]
     if len(bills) > 1:
         drawn.append(pareto(bills, best, against))
@@ -22,7 +22,7 @@ def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Fi
 
 
 def paid(bills: Sequence[Bill]) -> Figure:
-    """Costs of each design, in parts; the cheapest first."""
+    """Costs of each design by item; the cheapest first."""
     order = sorted(bills, key=lambda it: it.dollars)[:MOST_BARS]
     words = [f"{it.design.name} x {it.drives}" for it in order]
     first = [it.devices_dollars / it.times_bought for it in order]
@@ -47,7 +47,7 @@ def paid(bills: Sequence[Bill]) -> Figure:
 
 
 def pareto(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Figure:
-    """Dollars over a latency, and the designs that no other beats in both."""
+    """Dollars over a latency, with the Pareto front."""
     latency = f"{against}, ms"
     rows = []
     for it in bills:

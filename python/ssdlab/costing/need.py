@@ -1,4 +1,4 @@
-"""Needs: what a design has to deliver, as `--need` says it."""
+"""Needs: the requirements of `--need`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ssdlab._core import InputError
 from ssdlab.units import TIME
 
-#: Metrics that grow with the number of drives, and limits for each drive.
+#: Requirements that depend on the number of drives, with their descriptions.
 AMOUNTS = {
     "iops": "requests per second, such as iops=18000",
     "mb_per_s": "MB a second, such as mb_per_s=500",
@@ -24,7 +24,7 @@ _LATENCY = re.compile(r"(?:(read|write)\.)?(mean|max|p[0-9.]+)")
 
 @dataclass(frozen=True)
 class Need:
-    """Needs: amounts by their names, and latencies in us by theirs, such as read.p99."""
+    """Needs: amounts by name, and latencies in us by name, such as read.p99."""
 
     amounts: dict[str, float]
     latencies_us: dict[str, float]
@@ -62,7 +62,7 @@ def parse(texts: tuple[str, ...]) -> Need:
 
 
 def is_latency(name: str) -> bool:
-    """True if results have a latency of that name."""
+    """True if results have a latency with that name."""
     found = _LATENCY.fullmatch(name)
     return found is not None and found[2] in LATENCIES
 
