@@ -1,4 +1,4 @@
-"""The counters of a drive, as the engine declares them: their labels, and where they are shown."""
+"""The counters of a drive, as declared by the engine: labels and places of display."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Counter(NamedTuple):
     """A row of the engine's table of counters."""
 
     key: str
-    #: Path in results, such as "flash.cleaning"; empty where it is only followed over time.
+    #: Path in results, such as "flash.cleaning"; empty if it is only in the time series.
     section: str
     label: str
     meaning: str
@@ -23,7 +23,7 @@ class Counter(NamedTuple):
     over_time: str | None
 
 
-#: Units in the order in which the terminal shows them.
+#: Units in display order.
 UNITS = ("flash pages", "bytes", "blocks", "groups", "times")
 
 
@@ -44,7 +44,7 @@ def shown(section: str, counts: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def meanings(section: str) -> dict[str, str]:
-    """Meaning of each counter of a section, and of those within it, by the words of its path."""
+    """Meaning of each counter in a section and its subsections, by the words of its path."""
     found = {}
     for row in table():
         if row.section == section or row.section.startswith(f"{section}."):

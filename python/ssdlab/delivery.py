@@ -1,9 +1,8 @@
-"""Output of a command: each output by itself, and none of them is lost.
+"""Output files of a command: written separately, and none is lost.
 
-Where the place of an output is full, or has become somebody else's file, the output goes to a
-folder for temporary files, and where there is none to standard error; a message names the place,
-the command prints its table, and its exit status is 1. From Python the error is raised instead:
-there the results are still in memory.
+If a file system is full, or another program has created the file, the output goes to a temporary
+folder, or failing that to standard error. A message names the place, the command prints its table,
+and its exit status is 1. From Python the error is raised instead: the results are still in memory.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ if TYPE_CHECKING:
 
     from ssdlab.forms import Form
 
-#: Content of a file: a text, bytes, or what makes its parts, which may have to be made again.
+#: Content of a file: text, bytes, or a function that produces its parts, possibly twice.
 Content: TypeAlias = "str | bytes | Callable[[], Iterable[str | bytes]]"
 
 FAILED = 1
 
 
 class Command:
-    """The outputs of a command that runs."""
+    """Outputs of a running command."""
 
     def __init__(self, force: bool) -> None:
         self.force = force
-        """True if files of others are replaced."""
+        """True if foreign files may be replaced."""
         self.status = 0
-        """The exit status that the outputs ask for."""
+        """Exit status after output failures."""
 
 
 _running: ContextVar[Command | None] = ContextVar("running", default=None)
@@ -53,7 +52,7 @@ def command(force: bool = False) -> Iterator[Command]:
 
 
 def is_command() -> bool:
-    """True if a command runs, and so an output may be kept elsewhere."""
+    """True if a command runs, so that outputs may be saved elsewhere."""
     return _running.get() is not None
 
 
@@ -64,7 +63,7 @@ def is_forced() -> bool:
 
 
 def refuse(path: Path, *forms: Form, force: bool = False) -> None:
-    """Raise `InputError` if an output could not be written to `path`, before anything is run.
+    """Raise `InputError` before the run if an output could not be written to `path`.
 
     Causes are a missing directory, an extension of another kind, and an existing file in none of
     the `forms`, unless it may be replaced.
@@ -77,7 +76,7 @@ def refuse(path: Path, *forms: Form, force: bool = False) -> None:
 
 
 def write(path: Path, content: Content, *forms: Form, force: bool = False) -> None:
-    """Write an output in the first form. Raises `NotWrittenError` where no command runs."""
+    """Write an output in the first form. Raises `NotWrittenError` outside a command."""
     running = _running.get()
     replaced = None if force or is_forced() else forms
     try:
@@ -141,7 +140,7 @@ def _temporary() -> str | None:
 
     try:
         return tempfile.gettempdir()
-    except OSError:  # it tries to write there
+    except OSError:  # `gettempdir` tries to write there
         return None
 
 

@@ -1,4 +1,4 @@
-"""Writing a file: whole or not at all, and never in place of a file of somebody else.
+"""Writes files atomically, and never replaces foreign files.
 
 Output goes to a temporary file beside its destination, which is renamed when complete. Devices and
 pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and are written to directly. `delivery`
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NotWrittenError(OSError):
-    """A file could not be written; `filename` is its name, `strerror` the reason."""
+    """A file could not be written: `filename`, and the reason in `strerror`."""
 
     @classmethod
     def of(cls, path: Path, error: OSError) -> NotWrittenError:
@@ -30,12 +30,12 @@ class NotWrittenError(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
 
-#: Endings that belong to files, not to directories.
+#: Extensions of files, not of directories.
 _OF_FILES = (".csv", ".html", ".json", ".jsonl", ".parquet", ".pdf", ".png", ".svg", ".toml")
 
 
 def refuse_other_ending(path: Path, *known: Form) -> None:
-    """Raise `InputError` if the name of `path` promises something else than the forms `known`."""
+    """Raise `InputError` if the extension of `path` does not match the forms `known`."""
     form = known[0] if known else None
     if form is None or not form.endings or path.suffix.lower() in form.endings:
         return
@@ -94,8 +94,8 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
 def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = None) -> None:
     """Write the parts to the file `path` in order, atomically.
 
-    Missing directories are made. With `replaced` another file is replaced only if it was written in
-    one of these forms, also when it is new since the check. Raises `NotWrittenError`.
+    Missing directories are created. With `replaced` an existing file is replaced only if it is in
+    one of these forms, even if it appeared after the check. Raises `NotWrittenError`.
     """
     created: list[Path] = []
     temporary = None
@@ -128,7 +128,7 @@ def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = 
 
 
 def _take_name(temporary: Path, place: Path, replaced: Sequence[Form] | None) -> None:
-    """Give a complete file its name, in place of what may be replaced."""
+    """Rename a complete file to its final name, replacing a permitted file."""
     if replaced is not None:
         with contextlib.suppress(FileExistsError):
             if _link(temporary, place):
@@ -139,9 +139,9 @@ def _take_name(temporary: Path, place: Path, replaced: Sequence[Form] | None) ->
 
 
 def _link(temporary: Path, place: Path) -> bool:
-    """Name a file where there is none, which no other program can come between.
+    """Link a file to an unused name, without a race.
 
-    False where files cannot have two names. Raises `FileExistsError`.
+    False if the file system has no hard links. Raises `FileExistsError`.
     """
     try:
         os.link(temporary, place)
@@ -162,5 +162,5 @@ def _create_directories(path: Path, created: list[Path]) -> None:
 
 
 def target(path: Path) -> Path:
-    """The file behind `path`: a symbolic link stays, what it points to is replaced."""
+    """The file behind `path`: symbolic links stay, their targets are replaced."""
     return type(path)(os.path.realpath(path))

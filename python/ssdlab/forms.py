@@ -1,8 +1,8 @@
 """Kinds of files written by ssdlab, and their recognition.
 
-A file is replaced only if it is of the form that would be written, or empty: `refuse_foreign`.
-Forms are recognised by content (keys of JSON, columns of a table, the end of a page). So files that
-an earlier version wrote are known too.
+A file is replaced only if it is empty or in the form to be written: `refuse_foreign`. Forms are
+recognised by content (keys of JSON, columns of a table, the end of a page). Files of earlier
+versions are recognised too.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Form(NamedTuple):
     """Content written by one option, under any file name."""
 
     what: str
-    #: Common beginning, and a text contained in all files.
+    #: Beginning and a text that all such files share.
     begins: bytes = b""
     marks: tuple[bytes, ...] = ()
-    #: The extensions of these files, where it is not free, and what to do for another.
+    #: Required extensions, if any, and a hint for other formats.
     endings: tuple[str, ...] = ()
     instead: str = ""
 
@@ -121,7 +121,7 @@ PICTURE = Form("a picture that ssdlab drew", b"", (DRAWN.encode(),))
 
 #: All forms, to describe a file that is not replaced.
 ALL = tuple(it for it in tuple(globals().values()) if isinstance(it, Form))
-#: Beginnings of foreign files with known names.
+#: Magic bytes of foreign files, with their names.
 _OTHERS = (
     (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "a picture"),
@@ -150,18 +150,18 @@ def is_replaceable(path: Path, forms: Sequence[Form]) -> bool:
         return any(form.is_of(path) for form in forms)
     except FileNotFoundError:
         return True
-    except OSError:  # what cannot be read may be anything
+    except OSError:  # an unreadable file may be anything
         return False
 
 
 def refuse_foreign(path: Path, *forms: Form) -> None:
-    """Raise `InputError` if a file is there that was not written in one of the `forms`."""
+    """Raise `InputError` if a file exists that is in none of the `forms`."""
     if not is_replaceable(path, forms):
         raise InputError(f"{path}: {foreign(path)}; --force replaces it, another name keeps it")
 
 
 def foreign(path: Path) -> str:
-    """Description of a file that is not replaced; nothing of its content is quoted."""
+    """Description of a file that is not replaced, without quoting its content."""
     try:
         for form in ALL:
             if form.is_of(path):
@@ -182,6 +182,6 @@ def _seems(head: bytes) -> str:
     try:
         head.decode()
     except UnicodeDecodeError as error:
-        if error.end < len(head) - 3:  # not merely a letter that is cut
+        if error.end < len(head) - 3:  # a real error, not a truncated character
             return "binary data"
     return "binary data" if b"\0" in head else "text"

@@ -1,21 +1,21 @@
-"""SIGTERM for commands that clean up: like Ctrl-C, with an exit status of its own."""
+"""SIGTERM for commands that clean up: like Ctrl-C, with a different exit status."""
 
 from __future__ import annotations
 
 import signal
 import sys
 
-TYPE_CHECKING = False  # that of typing, which is not needed here
+TYPE_CHECKING = False  # replaces `typing`, which is not needed here
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-#: As in shells: 128 and the number of the signal.
+#: As in shells: 128 plus the number of the signal.
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
+    """SIGTERM arrived."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def told(error: BaseException) -> int:
-    """Reports that an interruption ended the command; the exit status."""
+    """Report that an interruption ended the command; returns the exit status."""
     reason: BaseException | None = error
     while reason is not None and not isinstance(reason, Interrupted):
         reason = reason.__cause__ or reason.__context__
@@ -42,7 +42,7 @@ class SigtermInterrupts:
     def __enter__(self) -> None:
         try:
             self._before = signal.signal(signal.SIGTERM, _raise)
-        except ValueError:  # a thread gets no signals
+        except ValueError:  # only the main thread receives signals
             self._before = None
 
     def __exit__(
@@ -56,7 +56,7 @@ class SigtermInterrupts:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The exit status of what ended because of a signal; None if that was not the reason."""
+    """The exit status for an error caused by a signal; None for other errors."""
     reason: BaseException | None = error
     found = None
     while reason is not None:

@@ -1,8 +1,8 @@
-"""From arguments to layers: source and TOML text, from lowest to highest priority.
+"""Converts arguments to layers: source and TOML text, from lowest to highest priority.
 
-A layer's source is what an error message calls it: a path, a preset, an option of the command line
-or an argument of `ssdlab.run`. The engine interprets the text; nothing here knows a key or a
-default. A layer has a permission to load code, false by default: a file is data.
+A layer's source is its name in error messages: a path, a preset, an option or an argument of
+`ssdlab.run`. The engine interprets the text; this module knows no keys or defaults. A layer may
+have permission to load code, false by default.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Layer(NamedTuple):
 
 
 def permitting(stack: Iterable[Layer]) -> list[Layer]:
-    """The layers, each of which may name code to be loaded."""
+    """The layers, permitted to load code."""
     return [layer._replace(code=True) for layer in stack]
 
 
@@ -57,9 +57,9 @@ def _text(path: str | os.PathLike[str]) -> str:
 
 
 def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
-    """The layers that a nested dict stands for, one for each section.
+    """The layers of a nested dict, one per section.
 
-    Raises `InputError` for what TOML cannot say.
+    Raises `InputError` for values that TOML cannot represent.
     """
     return [
         Layer(source, f"{_inline(source, key)} = {_inline(f'{source}, {key}', value)}")
@@ -70,20 +70,20 @@ def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
 def from_assignment(key: str, value: Any) -> Layer:
     """The layer of one override: `key` is a dotted path, `value` a Python value.
 
-    A text is read as `--set` reads it: "30us" is a duration, "5" a number.
+    Text is parsed as by `--set`: "30us" is a duration, "5" a number.
     """
     return Layer(*_core.set_layer(_assignment(key, value)))
 
 
 def from_assignments(table: Mapping[str, Any]) -> list[Layer]:
-    """The layer of several overrides, in any order; none if there are none."""
+    """The layer of several overrides, in any order; empty without overrides."""
     return from_options([_assignment(key, value) for key, value in table.items()])
 
 
 def from_options(assignments: Sequence[str]) -> list[Layer]:
-    """The layer of several `--set KEY=VALUE`, in any order; none if there are none.
+    """The layer of several `--set KEY=VALUE`, in any order; empty without any.
 
-    Raises `InputError` where a key has two values.
+    Raises `InputError` for a key with two values.
     """
     if not assignments:
         return []
@@ -91,7 +91,7 @@ def from_options(assignments: Sequence[str]) -> list[Layer]:
 
 
 def _with_plugin(assignment: str) -> str:
-    """The assignment with the class of a cleaning policy that another package adds by name."""
+    """The assignment, with a plugin's policy name replaced by its class."""
     key, _, name = assignment.partition("=")
     of = key.strip().rpartition("cleaning.")[2]
     if of == "pace":
@@ -108,7 +108,7 @@ def _with_plugin(assignment: str) -> str:
 
 
 def peers(stack: Sequence[Layer]) -> list[Layer]:
-    """The one layer of several that were made from assignments, whose order says nothing."""
+    """Merge layers from assignments into one: their order is irrelevant."""
     return [Layer(*_core.peers(stack))] if stack else []
 
 
@@ -122,7 +122,7 @@ def keys_of(assignments: Iterable[str]) -> list[str]:
 
 
 def names_load(stack: Iterable[Layer]) -> bool:
-    """True if a layer defines the load, beyond a number of requests."""
+    """True if a layer defines the load, apart from a number of requests."""
     for layer in stack:
         lines = [line for line in layer.text.splitlines() if "workload" in line]
         if all(line.startswith("workload.requests ") for line in lines):
@@ -132,16 +132,16 @@ def names_load(stack: Iterable[Layer]) -> bool:
         try:
             stated = toml.parse(layer.source, layer.text).get("workload", {})
         except InputError:
-            return True  # the engine says what is wrong with it
+            return True  # the engine reports the error
         if not isinstance(stated, Mapping) or set(stated) - {"requests"}:
             return True
     return False
 
 
-#: Ends of names of files of other programs that are converted, which leaves notes.
+#: Extensions of other programs' files, whose conversion leaves notes.
 CONVERTED = (".cfg", ".h", ".parv", ".sh", ".xml")
 
-#: Keys that say how the engine itself reads the file of a trace.
+#: Keys that control the engine's trace readers.
 READ_AS = ("workload.format", "workload.columns", "workload.pattern")
 
 
@@ -154,9 +154,9 @@ def from_trace(
 ) -> list[Layer]:
     """The layers that replay a trace: a file, a pattern of files, or a table in memory.
 
-    `columns` says which column of a table is what, by name or by number, and `pattern` which lines
-    of a text are requests. `changed` are the keys that other layers set: where they say how a file
-    is read, it is read so.
+    `columns` assigns the columns of a table, by name or by number; `pattern` matches the request
+    lines of a text. `changed` are the keys set by other layers: keys that control reading apply to
+    the file.
     """
     from ssdlab import tables
 
@@ -172,20 +172,20 @@ def from_trace(
 
 
 def named(message: str) -> str:
-    """A message of the engine about the user's table, where a trace was made from one."""
+    """An engine message, in terms of the user's table if the trace was made from one."""
     tables = sys.modules.get("ssdlab.tables")
     return message if tables is None else str(tables.named(message))
 
 
 def from_seed(source: str, seed: int) -> list[Layer]:
-    """The layers that seed the generator."""
+    """The layers that seed the random generator."""
     return from_mapping(source, {"run": {"seed": seed}})
 
 
 def _inline(where: str, value: Any) -> str:
-    """`value` in TOML on a single line: its line number would mean nothing to the user.
+    """`value` in TOML on a single line, as line numbers mean nothing to the user.
 
-    `where` names it in the error.
+    `where` names it in errors.
     """
     if isinstance(value, os.PathLike):
         value = os.fspath(value)

@@ -1,6 +1,6 @@
-"""The lifetime of a drive as results have it: one figure, or why it is not known.
+"""The lifetime of a drive in results: a value, or the reason why it is unknown.
 
-The drive estimates it (`wear.lifetime`); every command reads it here, and none computes its own.
+The drive estimates it (`wear.lifetime`); all commands read it here.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from ssdlab.units import decimal_size
 
 
 class Lifetime(NamedTuple):
-    """Host bytes of a new drive under the load of a run until its spare space is gone.
+    """Host bytes that a new drive can write under a run's load until its spare space is used up.
 
-    It has a field for each figure that commands show.
+    Each figure that commands show is a field.
     """
 
-    #: `estimated`, `measured` (the drive ended), `unknown` (too few erasures) or `unwritten`.
+    #: `estimated`, `measured` (the drive reached its end of life), `unknown` (too few erases) or
+    #: `unwritten`.
     status: str
     service_years: float
-    #: Bytes of the whole drive, and the same in its capacities, in all and a day; None if unknown.
+    #: Bytes of the whole drive, in capacities (drive writes), and per day; None if unknown.
     host_bytes: float | None
     drive_writes: float | None
     drive_writes_per_day: float | None
-    #: Half of the 95 % interval, as a share; None where there is no figure, or it was measured.
+    #: Relative half-width of the 95 % confidence interval; None if unknown or measured.
     error: float | None
-    #: Why there is no figure.
+    #: Reason for a missing value.
     reason: str | None
     erases: int
     #: Lower bound of an unknown lifetime, bytes of the whole drive.
@@ -34,7 +35,7 @@ class Lifetime(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """True if there is a figure."""
+        """True if the lifetime is known."""
         return self.host_bytes is not None
 
     @property
@@ -44,14 +45,14 @@ class Lifetime(NamedTuple):
 
     @property
     def why_not(self) -> str:
-        """Why there is no figure, in few words."""
+        """Short reason for a missing value."""
         if self.at_least_bytes is not None:
             return f"at least {decimal_size(self.at_least_bytes)}, by arithmetic"
         return "nothing written" if self.unlimited else f"not known, {self.erases:,} erasures"
 
     @property
     def reason_and_bound(self) -> str | None:
-        """Why there is no figure, and what arithmetic says instead."""
+        """Reason for a missing value, with the lower bound by arithmetic."""
         if self.reason is None or self.at_least_bytes is None:
             return self.reason
         return (
@@ -62,7 +63,7 @@ class Lifetime(NamedTuple):
 
 
 def of(results: Mapping[str, Any]) -> Lifetime | None:
-    """The lifetime in results; None of a device that does not wear, or of an older version."""
+    """The lifetime in results; None for a device without wear, or results of an older version."""
     found = (results.get("wear") or {}).get("lifetime") or {}
     if "status" not in found:
         return None
@@ -80,11 +81,11 @@ def of(results: Mapping[str, Any]) -> Lifetime | None:
 
 
 def _at_least(results: Mapping[str, Any], found: Mapping[str, Any]) -> float | None:
-    """Lower bound of the host bytes, where a run is too short for the lifetime.
+    """Lower bound of the host bytes, for a run too short for a lifetime.
 
-    A victim of cleaning has superseded pages of the share of the spare space at least, so that
-    cleaning programs each page 1 / that share times at most, on top of what the run programmed for
-    a byte of the host. Blocks of cold data do not wear, but the spare space does.
+    A victim's share of invalid pages is at least the share of spare space. So garbage collection
+    programs each page at most 1 / that share times, on top of the run's programs per host byte.
+    Blocks of cold data do not wear, but the spare space does.
     """
     flash = results.get("flash") or {}
     spare = (flash.get("spare") or {}).get("effective")

@@ -1,11 +1,11 @@
 """Serves pages to browsers on this machine only.
 
-A `Loopback` answers HTTP on 127.0.0.1 from a table of routes, on threads of its own. It reads
-nothing from the network and lets a page load nothing from there. Other machines cannot connect; a
-page of another site in a local browser can neither read answers (requests must name this machine as
-host) nor change anything (orders need the key after the `#` of the terminal's address).
+A `Loopback` answers HTTP on 127.0.0.1 from a table of routes, on separate threads. It and its pages
+load nothing from the network. Other machines cannot connect; a page of another site in a local
+browser can neither read answers (requests must name this machine as host) nor send orders (these
+need the key after the `#` of the terminal's address).
 
-The standard library's server parses requests. It is loaded where a page is served, not before.
+The standard library's server parses requests. It is imported on demand.
 """
 
 from __future__ import annotations
@@ -30,23 +30,21 @@ from urllib.parse import parse_qsl, urlsplit
 from ssdlab._core import InputError
 
 ADDRESS = "127.0.0.1"
-#: The header in which a page sends its key, with whatever changes something.
+#: Header with the page's key, required for changes.
 KEY_HEADER = "X-Ssdlab-Key"
-#: Maximum number of connections; browsers keep up to six each. A further one takes the place of
-#: the one that has been silent, or in the middle of a request, for longest; if all are being
-#: answered it gets an error.
+#: Maximum number of connections; browsers keep up to six each. A further one replaces the
+#: connection that has been idle or mid-request longest; if all are being answered it gets an error.
 MOST_CONNECTIONS = 32
 MOST_BODY_BYTES = 64 * 1024
-#: A connection is closed if the next request is not complete after this time, however its bytes
-#: come.
+#: Timeout of a complete request, after which the connection is closed.
 IDLE_SECONDS = 20.0
-#: Time for a client that takes an answer slowly; streams may last.
+#: Timeout of sending to a slow client; streams have none.
 ANSWER_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 
 _NAMES = {ADDRESS, "localhost", "[::1]"}
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-#: For every answer; a page adds which of its scripts may run.
+#: Content security policy of every answer; a page adds the hashes of its scripts.
 _CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 _FULL = b"HTTP/1.1 503 All places are taken\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -56,12 +54,12 @@ class Asked(NamedTuple):
     """Request to a route."""
 
     query: dict[str, str]
-    """Query behind the `?`."""
+    """Query string."""
     body: bytes
     """Body; empty for GET."""
 
     def json(self) -> Any:
-        """The body as JSON; raises `InputError` where it is not."""
+        """The body as JSON; raises `InputError` for other bodies."""
         try:
             return json.loads(self.body)
         except ValueError as error:
@@ -74,17 +72,17 @@ class Answer(NamedTuple):
     body: bytes | Iterable[bytes]
     """The whole body, or a stream of pieces, each sent as soon as it is available."""
     kind: str
-    """Its media type."""
+    """Media type."""
     status: int = HTTPStatus.OK
     policy: str = _CLOSED
-    """Policy on content that the browser may load and run."""
+    """Content security policy."""
 
 
 Route = Callable[[Asked], Answer]
 
 
 def page(text: str) -> Answer:
-    """A page: its own inline scripts and styles, no others, and requests to this server alone."""
+    """A page; its policy permits only its inline scripts and styles, and requests to this server."""
     digests = (hashlib.sha256(it.encode()).digest() for it in _INLINE_SCRIPT.findall(text))
     scripts = " ".join(f"'sha256-{base64.b64encode(it).decode()}'" for it in digests) or "'none'"
     own = "style-src 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'"
@@ -100,11 +98,11 @@ def as_json(value: Any, status: int = HTTPStatus.OK) -> Answer:
 class Loopback:
     """A server that answers from `routes`, such as `{"GET /": ..., "POST /order": ...}`.
 
-    It serves from the moment it is made until `close`, or the end of its `with`, on threads that
-    do not keep the process alive. `port` 0 takes any that is free. A route may be asked on several
-    threads at once; what it raises as `InputError` is answered as `{"error": ...}`.
+    It serves from its construction until `close` or the end of its `with`, on daemon threads.
+    `port` 0 takes any free port. Several threads may call a route at once; its `InputError` becomes
+    the answer `{"error": ...}`.
 
-    Raises `InputError` where the port is not to be had.
+    Raises `InputError` if the port is not available.
     """
 
     def __init__(
@@ -115,13 +113,13 @@ class Loopback:
         most_body_bytes: int = MOST_BODY_BYTES,
     ) -> None:
         self.key = secrets.token_urlsafe(16)
-        """Key that a page must send with changes."""
+        """Key required for changes."""
         try:
             self._server = _Server(port, dict(routes), self.key, most_body_bytes)
         except OSError as error:
             raise _not_to_be_had(port, error) from None
         self.port: int = self._server.server_address[1]
-        """The port that it has."""
+        """Port in use."""
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(LOOK_SECONDS,), name="pages", daemon=True
         )
@@ -138,7 +136,7 @@ class Loopback:
         return f"{self.url}#{self.key}"
 
     def close(self) -> None:
-        """Stop: no more requests are answered, and streams are cut off."""
+        """Stop: close the port and all streams."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -156,7 +154,7 @@ class Loopback:
 
 
 def refuse_taken(port: int) -> None:
-    """Raises `InputError` where the port is not to be had: before long work, not after it."""
+    """Raise `InputError` if the port is not available, before long work."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -172,7 +170,7 @@ def _not_to_be_had(port: int, error: OSError) -> InputError:
 
 
 class _Server(HTTPServer):
-    """A thread for each connection, and no more than there is room for."""
+    """A thread per connection, up to the maximum."""
 
     request_queue_size = 16
 
@@ -180,13 +178,13 @@ class _Server(HTTPServer):
         self.routes = routes
         self.key = key
         self.most_body_bytes = most_body_bytes
-        #: True if it is being answered, and until when it may stay in that state.
+        #: True if it is being answered, and the deadline of that state.
         self._connections: dict[socket.socket, tuple[bool, float]] = {}
         self._lock = threading.Lock()
         super().__init__((ADDRESS, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind; the library would look up the name of this machine, which may ask the network."""
+        """Bind without the library's lookup of the host name, which may query the network."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -213,7 +211,7 @@ class _Server(HTTPServer):
             self._forget(request)
 
     def _turned_out(self) -> bool:
-        """True if a connection that is not being answered made room; `_lock` is held."""
+        """True if an idle connection was closed to make room; needs `_lock`."""
         waiting = [
             (until, it) for it, (answered, until) in self._connections.items() if not answered
         ]
@@ -226,13 +224,13 @@ class _Server(HTTPServer):
         return True
 
     def attends(self, request: socket.socket, answered: bool, seconds: float) -> None:
-        """A connection is being answered, or silent; and may be so for that time."""
+        """Record that a connection is being answered, or idle, with a deadline."""
         with self._lock:
             if request in self._connections:
                 self._connections[request] = (answered, time.monotonic() + seconds)
 
     def service_actions(self) -> None:
-        """End the connections that are overdue; the library calls this every `LOOK_SECONDS`."""
+        """Close connections past their deadline; the library calls this every `LOOK_SECONDS`."""
         now = time.monotonic()
         with self._lock:
             for connection, (_, until) in self._connections.items():
@@ -244,7 +242,7 @@ class _Server(HTTPServer):
         try:
             self.finish_request(request, client_address)
         except OSError:
-            pass  # The browser has gone.
+            pass  # The browser has disconnected.
         finally:
             self._forget(request)
 
@@ -282,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer a request; the library looks for these names."""
+        """Answer a GET request."""
         self._answer("GET")
 
     def do_HEAD(self) -> None:
@@ -290,14 +288,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("GET")
 
     def do_POST(self) -> None:
-        """Do something; this takes the key."""
+        """Answer a POST request, which needs the key."""
         self._answer("POST")
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer with an error as JSON, and close the connection: its body may be unread."""
+        """Answer with a JSON error and close the connection, whose body may be unread."""
         self.close_connection = True
         self._send(as_json({"error": message or HTTPStatus(code).phrase}, code))
 
@@ -318,14 +316,14 @@ class _Handler(BaseHTTPRequestHandler):
             answer = route(Asked(dict(parse_qsl(parts.query)), body))
         except InputError as error:
             answer = as_json({"error": str(error)}, HTTPStatus.BAD_REQUEST)
-        except Exception as error:  # A page shows it; the server goes on.
+        except Exception as error:  # The page shows the error; the server continues.
             problem = f"{type(error).__name__}: {error}"
             answer = as_json({"error": problem}, HTTPStatus.INTERNAL_SERVER_ERROR)
         self._send(answer)
 
     def _refused(self, method: str, path: str) -> tuple[int, str] | None:
-        """Why a request is not answered: status and words."""
-        # A page of elsewhere whose name leads here (DNS rebinding) asks by that name.
+        """Reason to reject a request: status and message."""
+        # After DNS rebinding, a foreign page's requests name its own host.
         if re.sub(r":\d+$", "", self.headers.get("Host", "")).lower() not in _NAMES:
             return HTTPStatus.FORBIDDEN, f"this page is for this machine; ask for {ADDRESS}"
         length = self.headers.get("Content-Length") or "0"
@@ -340,7 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' or '.join(others)}"
             return HTTPStatus.NOT_FOUND, f"there is no {path}"
         if method == "POST":
-            # The header keeps other sites out: a browser asks before it sends it for them.
+            # The header blocks other sites: for them the browser sends a preflight request first.
             key = self.headers.get(KEY_HEADER, "")
             if not secrets.compare_digest(key.encode(), self.server.key.encode()):
                 return HTTPStatus.FORBIDDEN, "the key is missing: open the address on the terminal"

@@ -1,4 +1,4 @@
-"""Libraries that ssdlab can use and does not need: each belongs to an extra of the package."""
+"""Optional libraries: each belongs to an extra of the package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-#: The extra that brings a library.
+#: The extra that installs a library.
 EXTRAS = {
     "distributed": "dask",
     "matplotlib": "plot",
@@ -20,7 +20,7 @@ EXTRAS = {
 
 
 def required(library: str, what: str) -> Any:
-    """The module `library`, or `InputError` that says what needs it and how it is installed."""
+    """The module `library`; otherwise an `InputError` with its purpose and install command."""
     try:
         return import_module(library)
     except ImportError:

@@ -105,17 +105,17 @@ class Section(NamedTuple):
 
     #: Anchor and link name.
     key: str
-    #: Finding.
+    #: The finding, in a sentence.
     heading: str
     body: str
-    #: The dim line below the heading: the caption.
+    #: Caption: the dimmed line below the heading.
     note: str = ""
-    #: Width in the page where there is room: "s7", "s5", or all.
+    #: Width on a wide page: "s7", "s5", or full.
     width: str = ""
 
 
 class KeyFigure(NamedTuple):
-    """A main figure in large type: what it is, its value, and what to compare it with."""
+    """A key figure in large type: label, value and reference."""
 
     name: str
     value: str
@@ -123,7 +123,7 @@ class KeyFigure(NamedTuple):
 
 
 def document(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """A whole page: what stands on top (with the `h1`), and the sections that have a body."""
+    """A whole page: the head (with the `h1`), and all non-empty sections."""
     visible = [section for section in sections if section.body]
     links = "".join(f'<a href="#{it.key}">{escape(it.key.replace("-", " "))}</a>' for it in visible)
     bodies = "".join(map(_section, visible))
@@ -151,7 +151,7 @@ def table(
     strong: str = "",
     kind: str = "",
 ) -> str:
-    """A table of texts; the first cell names its row, and says under the pointer what it means."""
+    """A table of texts; the first cell names its row, with its meaning as a tooltip."""
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = ""
@@ -169,7 +169,7 @@ def table(
 
 
 def key_figures(figures: Sequence[KeyFigure]) -> str:
-    """The figures that say most, large; at most six fit a row."""
+    """Key figures in large type; at most six fit a row."""
     items = "".join(
         f"<li><span>{escape(name)}</span><b>{escape(value)}</b>{escape(beside)}</li>"
         for name, value, beside in figures
@@ -184,7 +184,7 @@ def warnings(messages: Sequence[str]) -> str:
 
 
 def checks(found: Sequence[tuple[str, str, str]]) -> str:
-    """Checks: kind ("" passed, "w" a warning, "i" to know), name, finding."""
+    """Checks: kind ("" passed, "w" warning, "i" information), name, finding."""
     items = "".join(
         f"<li{f' class={kind!r}' if kind else ''}><b>{escape(name)}:</b> {escape(said)}</li>"
         for kind, name, said in found

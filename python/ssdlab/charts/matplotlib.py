@@ -97,7 +97,7 @@ def onto(axis: Any, figure: Figure) -> Any:
 def _empty(what: str, **options: Any) -> Any:
     """A figure without a window."""
     drawn = required("matplotlib.figure", what).Figure(layout="constrained", **options)
-    # Notebooks show pyplot's figures; a figure without a window needs its own `_repr_`.
+    # Notebooks show pyplot's figures; a figure without a window needs `_repr_png_`.
     drawn._repr_png_ = functools.partial(_png, drawn)
     return drawn
 

@@ -1,4 +1,4 @@
-"""Prices: what the user says things cost. None has a default."""
+"""Prices given by the user, without defaults."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def option(key: str) -> str:
 
 
 def from_options(given: Mapping[str, float | None]) -> Prices:
-    """The prices that options give. Raises `InputError` for one that is none."""
+    """The prices from options. Raises `InputError` for an invalid price."""
     for key, value in given.items():
         least = 1 if key == "pue" else 0
         if value is None:

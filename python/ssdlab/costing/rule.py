@@ -1,8 +1,8 @@
-"""The five-minute rule: how long data may rest before a cheaper place costs less.
+"""The five-minute rule: the access interval beyond which data costs less on the cheaper device.
 
 Gray and Putzolu, *The 5 minute rule for trading memory for disc accesses* (1987): a page accessed
-every T seconds costs a share of the accesses of the slower device, or its room on the faster one.
-They are the same where
+every T seconds costs a share of the slower device's accesses, or its space on the faster one. The
+costs are equal at
 
     T = (pages of a MB / accesses a second) x (price of the device / price of a MB of the faster)
 """
@@ -15,7 +15,7 @@ def break_even_seconds(
 ) -> float:
     """Seconds between accesses at which both cost the same.
 
-    A unit is what the faster level is sold by, such as a MB; `unit_dollars` is its price there.
+    A unit is the sales unit of the faster level, such as a MB; `unit_dollars` is its price.
 
     >>> round(break_even_seconds(1024, 15, 15_000, 5_000))
     205

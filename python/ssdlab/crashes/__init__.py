@@ -1,15 +1,14 @@
-"""Crash tests: an application runs once on the live device while all that it changes is recorded
-with its data; then images of the drive are made as a power cut at any instant leaves them.
+"""Crash tests: an application runs once on the live device, and all its writes are recorded.
 
-Of each image the file system is mounted, the application recovers, and a checker compares what it
-finds with what must be there. An image is mounted, never the running device, in a namespace of its
-own, so that no mount is left. The parts:
+Then images of the drive after a power cut at many instants are made. Each image's file system is
+mounted, the application recovers, and a checker compares its data with the acknowledged data. Only
+images are mounted, never the running device, each in its own namespace, so that no mount remains.
+The parts:
 
 - `recording` reads the record of the live device, `content` derives the drive's possible content,
   `plan` chooses the instants;
 - `namespace` starts the processes that mount: `stage` runs the application, `worker` judges;
-- `run` puts them together, `apps` has applications that are ready, `controls` the runs whose
-  outcome is known.
+- `run` combines them, `apps` has built-in applications, `controls` runs with known outcomes.
 """
 
 from __future__ import annotations

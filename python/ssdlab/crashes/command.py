@@ -1,4 +1,4 @@
-"""`ssdlab crash`: what an application finds after a power cut, at thousands of instants."""
+"""`ssdlab crash`: the state of application data after a power cut, at thousands of instants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
 from ssdlab.interruption import SigtermInterrupts
 from ssdlab.running.stack import above
 
-#: Drives whose data age, if `--points` does not say how many.
+#: Default number of drives with aged data, without `--points`.
 DRIVES = 20
 
 
@@ -239,7 +239,7 @@ def _damage(
     quiet: bool,
     progress: run.Progress,
 ) -> int:
-    """Outcome of an application on lost data; the exit status is 1 for silence."""
+    """Outcome of an application on lost data; exit status 1 if it accepts wrong data silently."""
     from ssdlab.crashes import damage, display
 
     found = damage.damage(case, share, search, work, progress)

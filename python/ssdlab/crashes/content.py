@@ -1,9 +1,9 @@
 """Possible contents of a drive after a power cut: all durable data, and any part of open writes.
 
-A flush covers what was answered before it was asked. On a drive whose buffer is volatile, a write
-is sure once a flush that covers it was answered, or at its own answer with forced unit access; on
-other drives at its answer. A trim is sure after a flush, on every drive. Submitted, unsure data are
-open: they may be present, absent, or present in some atoms.
+A flush covers requests completed before its submission. On a drive with a volatile buffer, a write
+is durable once a covering flush has completed, or at its own completion with forced unit access
+(FUA); on other drives at its completion. A trim is durable after a flush, on every drive. Submitted
+data that is not durable is open: present, absent, or present in some atoms.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Promise(NamedTuple):
     """Durability promised by a drive."""
 
     volatile: bool
-    """Answered writes may be lost until they are flushed."""
+    """True if completed writes may be lost until a flush."""
     atom: int
-    """Bytes that are there as a whole, or not at all."""
+    """Atomic write unit in bytes."""
 
 
 def promise_of(device: dict[str, Any]) -> Promise:
@@ -38,7 +38,7 @@ def promise_of(device: dict[str, Any]) -> Promise:
         return promise_of(device["member"])
     if device["kind"] != "ssd":
         return Promise(volatile=False, atom=SECTOR)
-    # A drive with a write buffer has no keys of a block buffer.
+    # A drive with a write buffer lacks the keys of a block buffer.
     buffers = [device[name] for name in ("buffer", "block_buffer") if name in device]
     volatile = any(bytes_of(it["size"]) > 0 and not it["power_loss_protected"] for it in buffers)
     atom = bytes_of(device.get("logical_page") or device["page_size"])
@@ -57,18 +57,18 @@ class Piece(NamedTuple):
     """Bytes that may be on the drive."""
 
     number: int
-    """Number of the event of the request: later writes lie above earlier ones."""
+    """Event number of the request: later writes override earlier ones."""
     offset: int
     length: int
     data: int
-    """Where they are in the recording; -1 for zeroes."""
+    """Offset of the data in the recording; -1 for zeroes."""
     answered: bool = False
     source: bytes | None = None
-    """Where the data are instead, of what does not end at sectors."""
+    """Data itself, for a piece that does not end at sector boundaries."""
 
 
 class Content:
-    """The content at an instant: the durable data `sure`, and above them the pieces of `open`."""
+    """The content at an instant: the durable data `sure`, overlaid by pieces of `open`."""
 
     def __init__(
         self, recording: Recording, initial: Path, promise: Promise, hashing: bool = False
@@ -89,7 +89,7 @@ class Content:
                 self._hash(block, self.sure[block * BLOCK : (block + 1) * BLOCK])
 
     def advance(self, to: int) -> None:
-        """Go on to the instant after `to` events."""
+        """Advance to the instant after `to` events."""
         events = self.recording.events
         while self.position < to:
             event = events[self.position]
@@ -173,7 +173,7 @@ class Content:
         return source[start : start + length]
 
     def above(self, pieces: Iterable[Piece]) -> dict[int, bytearray]:
-        """The blocks that differ from `sure` when these pieces are on the drive too."""
+        """The blocks that differ from `sure` with these pieces applied."""
         blocks: dict[int, bytearray] = {}
         for piece in sorted(pieces):
             for offset, data, _ in self._uppermost(piece, self._owner):
@@ -187,7 +187,7 @@ class Content:
         return blocks
 
     def digest_with(self, blocks: dict[int, bytearray]) -> int:
-        """A number that two images share only if their content is the same."""
+        """A digest of the image's content."""
         assert self._hashes is not None
         digest = self.digest
         for block, content in blocks.items():
@@ -226,7 +226,7 @@ def kinds_of_choice(open: list[Piece], atom: int) -> list[str]:
 
 
 def choices(open: list[Piece], atom: int, draws: int, seed: int, event: int) -> list[str]:
-    """Names of selections of open data at an instant: none, all, and some that are drawn."""
+    """Names of selections of open data at an instant: none, all, and random subsets."""
     if not open:
         return ["none"]
     kinds = kinds_of_choice(open, atom)

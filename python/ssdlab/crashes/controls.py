@@ -1,4 +1,4 @@
-"""Runs with a known outcome, with losses and without: the test of the crash test."""
+"""Control runs with known outcomes, with and without losses: they test the crash test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Control(NamedTuple):
     name: str
     app: str
     must: str | None = None
-    """The verdict that must be found."""
+    """The required verdict."""
     may: tuple[str, ...] = ()
-    """Verdicts that may be found beside it."""
+    """Further permitted verdicts."""
     device: str = DEFAULT_DEVICE
     cost: int = 1
-    """One in this many points is judged, for slow checkers."""
+    """Divisor of the number of points, for slow checkers."""
 
     @property
     def expected(self) -> str:
@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def as_expected(self) -> bool:
-        """True if all was found that must be, and nothing that must not."""
+        """True if the required verdict was found, and only permitted ones."""
         if self.findings is None:
             return True
         counts = self.findings.counts

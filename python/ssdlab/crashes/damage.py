@@ -1,9 +1,9 @@
 """Reaction of an application to data lost by its drive: `ssdlab crash --unreadable`.
 
-The application runs once, and what the drive holds at the end is put on several drives whose data
-age. Each is aged on the live device until a share of its pages cannot be read. Then the file system
-is mounted and the checker asked, on the live device: reads of these pages end with an error, and a
-write heals them. The drives have other pages that are lost, because their seeds differ.
+The application runs once, and its final data is copied to several drives. Each is aged on the live
+device until a share of its pages is unreadable. Then the file system is mounted and the checker
+runs, on the live device: reads of these pages fail, and writes heal them. Seeds differ, so each
+drive loses other pages.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ OUTCOMES = {
     "refused": "it cannot be mounted, or does not start",
     "silent": "wrong or missing data, and no error",
 }
-#: Ratio of successive ages: the share of lost pages grows with them.
+#: Ratio of successive ages; the share of lost pages grows with age.
 SHORTEST_DAYS, LONGER, LONGEST_DAYS = 30.0, 1.08, 100_000.0
 CELSIUS = "55C"
-#: Drives whose controllers give up where their table of references ends, if `--set` says nothing
-#: else: what they write reads well, and in time as many pages are lost as one likes.
+#: Default keys: read retry ends with the controller's table, so that fresh data is readable and any
+#: share of pages is lost with age. `--set` overrides them.
 AGEING = {"device.media.model": "tlc-3d", "device.retry.search": "none"}
 MOST_REASON = 200
 
@@ -62,9 +62,9 @@ class Drive:
     lost_share: float
     age_days: float
     unreadable: int
-    """Reads that failed while the checker worked."""
+    """Failed reads during the check."""
     healed: int
-    """Pages that it wrote anew."""
+    """Lost pages that the application rewrote."""
     outcome: str
     reason: str
 
@@ -90,7 +90,7 @@ class Damage:
 
     @property
     def is_silent(self) -> bool:
-        """True if wrong data were accepted as right."""
+        """True if wrong data was accepted silently."""
         return bool(self.counts["silent"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Damage:
 
 
 def damage(case: Case, share: float, search: Search, work: Path, progress: Progress) -> Damage:
-    """Run an application, and give its data to as many drives as there are points."""
+    """Run an application, and copy its data to a drive per point."""
     demand(case.place, case.app)
     began = time.monotonic()
     recorded = record(case, work, lambda what: progress(what, 0, 0))
@@ -128,7 +128,7 @@ def damage(case: Case, share: float, search: Search, work: Path, progress: Progr
 
 
 def _whole(recorded: Recorded, image: Path) -> None:
-    """Content of the drive when the application has ended and nothing is open."""
+    """Content of the drive after the application's end, without open writes."""
     content = Content(recorded.recording, recorded.directory / INITIAL, recorded.promise)
     content.advance(len(recorded.recording.events))
     content.write(image, content.above(content.open.values()))
@@ -149,7 +149,7 @@ def _ageing(stack: list[layers.Layer]) -> list[layers.Layer]:
         raise InputError('--unreadable: only a device of kind "ssd" has data that age')
     if device.get("media", {}).get("model", "none") != "none":
         return stack
-    # Below what the user states.
+    # Below the user's settings.
     return [stack[0], *layers.from_assignments(AGEING), *stack[1:]]
 
 
@@ -164,7 +164,7 @@ def _drive(case: Case, image: Path, share: float, seed: int, work: Path) -> Driv
         outcome, reason = _use(case, work, served, live.uri)
     finally:
         results = live.stop()
-        for path in work.glob("aged*"):  # and what the drive was
+        for path in work.glob("aged*"):  # and the drive's state
             path.unlink()
     media = results.to_dict()["media"]
     unreadable, healed = int(media["unreadable"]), int(media["healed"])
@@ -174,7 +174,7 @@ def _drive(case: Case, image: Path, share: float, seed: int, work: Path) -> Driv
 
 
 def _age(live: Any, share: float) -> tuple[float, float]:
-    """Ages the drive until a share of its pages is lost: the share, and the days that it took."""
+    """Age the drive until a share of its pages is lost; returns the share and the days."""
     days, more = 0.0, SHORTEST_DAYS
     while share > 0:
         said = live.say(f"age {more:.0f}d at {CELSIUS}")
@@ -213,6 +213,6 @@ def _use(case: Case, work: Path, served: Path, uri: str) -> tuple[str, str]:
 
 
 def _short(reason: str) -> str:
-    """The first line, without the directory of this run and what `mount` says of the kernel."""
+    """The first line, without this run's directory and `mount`'s hint on the kernel log."""
     first = reason.partition("\n")[0].partition(" dmesg(1)")[0]
     return re.sub(r"/\S*ssdlab-crash-[^/\s:]*/?", "", first)[:MOST_REASON]

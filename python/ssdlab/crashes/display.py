@@ -75,7 +75,7 @@ def damage_text(found: Damage, file: IO[str]) -> str:
 
 
 def _again(found: Findings) -> str:
-    """Commands for failures; not wrapped, for a command is copied from it."""
+    """Commands that repeat failures; not wrapped, to copy them."""
     if not found.failed:
         return ""
     again = found.again(worth_keeping(found.failed)[0])
@@ -100,7 +100,7 @@ def _failures(found: Findings) -> RenderableType:
 
 
 def outcome_line(outcome: Outcome) -> str:
-    """Result of a control run, printed when known."""
+    """Result line of a control run."""
     if outcome.findings is None:
         return f"{outcome.control.name}: skipped: {outcome.skipped}"
     counts = ", ".join(f"{count:,} {it}" for it, count in outcome.findings.counts.items())

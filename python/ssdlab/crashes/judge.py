@@ -1,4 +1,4 @@
-"""Judges images with several processes at once."""
+"""Judges images in parallel processes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _attend(
     waiting: SimpleQueue[tuple[int, Image]],
     done: SimpleQueue[tuple[int, str, str]],
 ) -> None:
-    """Hand images to a process, one at a time."""
+    """Send images to a process, one at a time."""
     assert process.stdin is not None and process.stdout is not None
     try:
         if process.stdout.readline() != "ready\n":

@@ -1,7 +1,7 @@
-"""Processes in separate namespaces: however they end, nothing stays mounted or running.
+"""Processes in separate namespaces: nothing stays mounted or running after their end.
 
-The kernel unmounts what a process has mounted in its own mount namespace, and kills what runs in
-its own process namespace, when it ends. Loop devices are detached with their file systems.
+When such a process ends, the kernel drops the mounts of its mount namespace and kills the processes
+of its PID namespace. Loop devices are detached with their file systems.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def find(program: str) -> str | None:
 
 
 def lacking(programs: Sequence[str]) -> str | None:
-    """Why programs cannot be used, and file systems not mounted; None if they can."""
+    """Reason why programs or mounts are unavailable; None if all are available."""
     for program in programs:
         if find(program) is None:
             package = PACKAGES.get(program)
@@ -82,7 +82,7 @@ def demand(programs: Sequence[str]) -> None:
 
 
 def start(module: str, *words: str, alone: bool = True, **options: Any) -> subprocess.Popen[str]:
-    """Start a module of ours, in namespaces if `alone`; the end of its input tells it of ours."""
+    """Start a module of ssdlab, in namespaces if `alone`; it ends when its input closes."""
     command = [*(UNSHARE if alone else ()), sys.executable, "-m", module, *words]
     return subprocess.Popen(
         command,
@@ -108,7 +108,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def kill_others(*spared: int) -> None:
-    """In a process namespace of our own: kill all that still runs but ourselves and `spared`."""
+    """Kill all processes of this PID namespace except this one and `spared`."""
     assert os.getpid() == 1
     own = {1, *spared}
     for _ in range(100):
@@ -126,7 +126,7 @@ def kill_others(*spared: int) -> None:
 
 
 def leave_mounts() -> None:
-    """Have a mount namespace of our own from now on, apart from what was started before."""
+    """Move this process into a new mount namespace; earlier children stay in the old one."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
         raise RuntimeError(f"unshare: {os.strerror(ctypes.get_errno())}")
@@ -141,7 +141,7 @@ def _is_dead(pid: int) -> bool:
 
 
 def call(*words: str) -> None:
-    """Run a program of the system; raises `RuntimeError` with what it says if it fails."""
+    """Run a system program; raises `RuntimeError` with its message if it fails."""
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
@@ -154,7 +154,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def said_by(words: Sequence[str]) -> str:
-    """Output of a program of the system."""
+    """Output of a system program."""
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     if done.returncode:
         raise RuntimeError(f"{words[0]}: {done.stderr.strip()}")

@@ -44,11 +44,11 @@ def crash(
     Exactly one of these selects the test:
 
     - `app`: a built-in application, such as "sqlite:journal=delete,synchronous=off";
-    - `command`: a shell command, which prints a line for each durable item, with `check`, the
-      command that judges each image, and where wanted `setup`; `on` is what it runs on: "ext4", a
-      file system in `$dir`; "loop", a block device `$dev`; or "nbd", an address `$uri`;
-    - `recorded`: the directory of a run that `keep` has kept, to be judged again, with another
-      `check` if there is one.
+    - `command`: a shell command that prints a line for each durable item, with `check`, the command
+      that judges each image, and optionally `setup`; `on` is its device: "ext4", a file system in
+      `$dir`; "loop", a block device `$dev`; or "nbd", an address `$uri`;
+    - `recorded`: the directory of a run saved by `keep`, to judge again, optionally with another
+      `check`.
 
     The rest:
 
@@ -59,8 +59,8 @@ def crash(
     - `keep`: a new directory for the recording and the failed images;
     - `progress`: called with the phase, the steps done, and their total.
 
-    Raises `InputError` for wrong input, where root or a program is missing, and on systems other
-    than Linux; `RuntimeError` if the application or its checker cannot be run.
+    Raises `InputError` for wrong input, without root or a needed program, and on systems other than
+    Linux; `RuntimeError` if the application or its checker cannot be run.
 
     >>> import ssdlab
     >>> found = ssdlab.crash("sqlite:journal=wal", points=100)  # doctest: +SKIP

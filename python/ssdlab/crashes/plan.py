@@ -1,4 +1,4 @@
-"""The instants of a recorded run to judge, and the parts of open writes in each image."""
+"""Choice of instants of a recorded run, and of the open writes in each image."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ssdlab.crashes.recording import ANSWER, FLUSH, Recording
 
 
 class Image(NamedTuple):
-    """Content of the drive after a cut: the instant, and a part of the open writes."""
+    """Content of the drive after a cut: the instant, and a selection of the open writes."""
 
     event: int
     choice: str
     acked: int
-    """Number of lines that the application had printed."""
+    """Number of lines printed by the application."""
 
     @property
     def name(self) -> str:
-        """Name by which it can be judged again."""
+        """Name for judging it again."""
         return f"{self.event}:{self.choice}"
 
 
@@ -32,13 +32,13 @@ class Plan(NamedTuple):
     points: int
     """Instants."""
     made: int
-    """Images before those that are alike were left out."""
+    """Number of images before removing duplicates."""
     most_open: int
-    """The most writes open at an instant."""
+    """Maximum number of open writes at an instant."""
 
 
 def instants(recording: Recording, first: int, points: int, seed: int) -> list[int]:
-    """Instants from event `first` to the end, half of them beside flushes."""
+    """Instants from event `first` to the end, half of them next to flushes."""
     last = len(recording.events)
     every = range(first, last + 1)
     if len(every) <= points:
@@ -52,7 +52,7 @@ def instants(recording: Recording, first: int, points: int, seed: int) -> list[i
             neighbours.update((number, number + 1))
     used = set(generator.sample(sorted(neighbours), min(len(neighbours), points // 2)))
     remainder = [number for number in every if number not in used]
-    # Evenly over the rest: one of each stretch.
+    # The rest is stratified: one instant per stretch.
     missing = points - len(used)
     for stretch in range(missing):
         start = stretch * len(remainder) // missing

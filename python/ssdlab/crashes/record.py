@@ -50,7 +50,7 @@ class Case:
 
 @dataclass
 class Recorded:
-    """A run that was recorded, and what its judges must know beside the data."""
+    """A recorded run, with the facts that its judges need."""
 
     directory: Path
     device: str
@@ -59,13 +59,13 @@ class Recorded:
     app: str | None
     promise: Promise
     first: int
-    """Events before the application began."""
+    """Number of events before the application's start."""
     last: int
-    """Events when it had ended."""
+    """Number of events at its end."""
     lines: list[str]
     """Printed lines."""
     stamps: list[int]
-    """Number of events when each line was there."""
+    """Number of events when each line appeared."""
     seconds: float
 
     @property
@@ -84,7 +84,7 @@ class Recorded:
 
     @classmethod
     def load(cls, directory: Path) -> Recorded:
-        """Recording that `keep` has put there."""
+        """The recording that `keep` moved there."""
         try:
             facts = json.loads((directory / FACTS).read_text())
         except (OSError, ValueError) as error:
@@ -96,17 +96,17 @@ class Recorded:
 
 
 def app_command(action: str, spec: str) -> str:
-    """The command by which an application is prepared or run."""
+    """The command that prepares or runs an application."""
     words = ["env", f"PYTHONPATH={PACKAGES}", sys.executable, "-m", "ssdlab.crashes.apps"]
     return shlex.join([*words, action, spec])
 
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """A directory for images: in `$TMPDIR`, or in shared memory where there is some."""
+    """A directory for images: in `$TMPDIR`, else in shared memory if available."""
     parent = os.environ.get("TMPDIR") or (SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
     directory = Path(tempfile.mkdtemp(prefix="ssdlab-crash-", dir=parent))
-    directory.chmod(0o755)  # databases run as other users
+    directory.chmod(0o755)  # databases run as another user
     try:
         yield directory
     finally:
@@ -114,7 +114,7 @@ def workplace() -> Iterator[Path]:
 
 
 def record(case: Case, work: Path, say: Callable[[str], None]) -> Recorded:
-    """Make the file system, let the application prepare, and record its run."""
+    """Make the file system, prepare the application, and record its run."""
     experiment = Experiment._from_layers(case.stack)
     facts = experiment.to_dict()
     initial, served = work / INITIAL, work / "served"
@@ -199,7 +199,7 @@ class CommandFailed(click.ClickException):
 
 
 class Stage:
-    """A command with its position and output: lines, and how much had happened at each."""
+    """A running command: its place, its output lines, and the number of events at each."""
 
     def __init__(self, case: Case, command: str, work: Path, image: Path, uri: str | None) -> None:
         self.lines: list[str] = []
@@ -232,7 +232,7 @@ class Stage:
             os.close(writer)
 
     def perform(self, events: Callable[[], int]) -> tuple[int, int]:
-        """Run it; the events before it and at its end."""
+        """Run it; returns the numbers of events before it and at its end."""
         if self._process is not None:
             self._hear("ready")
         first = events()
@@ -248,7 +248,7 @@ class Stage:
         last = events()
         if status:
             listener.join(timeout=10)
-            # An ended process may still hold something, so it is not waited for.
+            # Do not wait for the process: it may still hold resources.
             problem = f"the command ended with status {status}: {self._command}"
             raise CommandFailed(f"{problem}\n{self._complaint()}", status)
         if self._process is not None:
@@ -261,7 +261,7 @@ class Stage:
         return self.lines[-1] if self.lines else self._complaint().rpartition("\n")[2]
 
     def _listen(self, events: Callable[[], int]) -> None:
-        """A line counts from the first event after it was there, never from an earlier one."""
+        """Stamp each line with the number of events once it is read, never with an earlier one."""
         for line in self._output:
             self.stamps.append(events())
             self.lines.append(line.rstrip("\n"))
@@ -295,7 +295,7 @@ class Stage:
 
 
 def case_of_app(spec: str, stack: list[layers.Layer], size: str | None) -> Case:
-    """The case of an application that is ready."""
+    """The case of a built-in application."""
     app, _ = apps.load(spec)
     return Case(
         stack=stack,

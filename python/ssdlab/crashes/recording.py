@@ -1,6 +1,6 @@
-"""Reads a recording of the live device: what clients changed, with the data, event by event.
+"""Reads a recording of the live device: the clients' changes with their data, event by event.
 
-The format is described where it is written, in `crates/nbd/src/recording.rs`.
+`crates/nbd/src/recording.rs` writes and describes the format.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Event(NamedTuple):
     kind: int
     flags: int
     id: int
-    """Number of the request, or of the request answered."""
+    """Number of the submitted or completed request."""
     offset: int
     length: int
     at: int
-    """When, in the model's time, ns."""
+    """Simulated time, ns."""
     data: int
-    """Where the data of a write begin in the recording."""
+    """Offset of a write's data in the recording."""
 
 
 class Recording:

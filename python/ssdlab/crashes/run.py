@@ -51,7 +51,7 @@ class Findings:
     seconds: dict[str, float]
     kept: Path | None = None
     check: str | None = None
-    """A checker other than the run's."""
+    """A checker that replaces the run's."""
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -66,7 +66,7 @@ class Findings:
         return failures(self.verdicts)
 
     def again(self, verdict: Verdict) -> str | None:
-        """The line that judges an image once more; None if the run was not kept."""
+        """The command that judges an image again; None if the run was not kept."""
         if self.kept is None:
             return None
         seed = ["--seed", str(self.search.seed)]
@@ -110,14 +110,14 @@ class Findings:
 
 
 def demand(place: str, app: str | None) -> None:
-    """Raise `InputError` if something that is needed is not there."""
+    """Raise `InputError` for a missing requirement."""
     problem = lacking(place, app)
     if problem is not None:
         raise InputError(f"crash: {problem}")
 
 
 def lacking(place: str, app: str | None) -> str | None:
-    """Missing requirement; None if all is."""
+    """Missing requirement; None if all are met."""
     programs: list[str] = [] if place == NBD else [*namespace.MOUNTING]
     if place == EXT4:
         programs.append("mkfs.ext4")
@@ -142,7 +142,7 @@ def record_and_judge(
 def judge_again(
     directory: Path, check: str | None, search: Search, work: Path, progress: Progress
 ) -> Findings:
-    """Judge a run that was kept, with another checker if there is one."""
+    """Judge a kept run, optionally with another checker."""
     recorded = with_checker(Recorded.load(directory), check)
     found = judge_recorded(recorded, search, work, None, progress)
     found.kept, found.check = directory, check
@@ -150,7 +150,9 @@ def judge_again(
 
 
 def with_checker(recorded: Recorded, check: str | None) -> Recorded:
-    """A recording with a replaced checker, if given; refused where a program is missing."""
+    """A recording, with its checker replaced if one is given. Raises `InputError` for a missing
+    program.
+    """
     demand(recorded.place, recorded.app)
     if check is not None:
         recorded.check, recorded.app = check, None
@@ -160,7 +162,7 @@ def with_checker(recorded: Recorded, check: str | None) -> Recorded:
 def judge_recorded(
     recorded: Recorded, search: Search, work: Path, keep: Path | None, progress: Progress
 ) -> Findings:
-    """Judge a run that was recorded."""
+    """Judge a recorded run."""
     began = time.monotonic()
     recording = recorded.recording
     content = Content(recording, recorded.directory / INITIAL, recorded.promise, hashing=True)
@@ -192,7 +194,7 @@ def judge_recorded(
 
 
 def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verdict:
-    """Judge one image again; what the checker prints goes to standard error."""
+    """Judge one image again; the checker's output goes to standard error."""
     number, _, choice = name.partition(":")
     last = len(recorded.recording.events)
     kind, _, draw = choice.partition("-")
@@ -252,7 +254,7 @@ def _keep_images(findings: Findings, keep: Path) -> None:
 
 
 def worth_keeping(failed: list[Verdict]) -> list[Verdict]:
-    """The first failures, broken ones before losses."""
+    """The first failures, broken images before losses."""
     return sorted(failed, key=lambda it: it.verdict != BROKEN)[:MOST_KEPT]
 
 
@@ -282,7 +284,7 @@ def progress_on(file: Any, quiet: bool) -> Iterator[Progress]:
 
 
 def new_directory(path: Path, option: str = "--keep") -> None:
-    """Refuse a directory that holds something."""
+    """Refuse a non-empty directory."""
     if path.exists() and (not path.is_dir() or os.listdir(path)):
         raise InputError(f"{option} {path}: exists and is not empty; give a new directory")
     if not path.parent.is_dir():

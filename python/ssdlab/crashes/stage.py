@@ -1,8 +1,8 @@
 """The process in which an application runs: `python -m ssdlab.crashes.stage JSON`, in namespaces.
 
-It mounts, says `ready`, waits for a line, runs the command, says `ran STATUS`, unmounts and says
-`done`. The command's output goes to a descriptor that was handed down. When its own input ends, it
-ends, and all that it has started with it.
+It mounts, prints `ready`, waits for a line, runs the command, prints `ran STATUS`, unmounts and
+prints `done`. The command's output goes to an inherited descriptor. When its input closes, it ends
+with all its children.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NBDFUSE_SECONDS = 20
 
 
 def main(words: list[str]) -> int:
-    """Run the application as the JSON in `words` says."""
+    """Run the application described by the JSON in `words`."""
     task: dict[str, Any] = json.loads(words[0])
     work = Path(task["work"])
     position, fuse = work / "dir", work / "fuse"
@@ -35,8 +35,8 @@ def main(words: list[str]) -> int:
             process = _nbdfuse(fuse / "disk", task["uri"])
             spared = (process.pid,)
             source = fuse / "disk"
-            # Else nbdfuse, when it is killed, would be the last who holds the file system above
-            # it, and wait for itself while the kernel unmounts that.
+            # Otherwise a killed nbdfuse would hold the last reference to the file system above it,
+            # and deadlock while the kernel unmounts that.
             namespace.leave_mounts()
         direct = "on" if task["uri"] is not None else "off"
         attach = ["losetup", f"--direct-io={direct}", "--find", "--show", str(source)]
@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
             if task["place"] == EXT4:
                 namespace.call("mount", "-t", "ext4", loop, str(position))
         finally:
-            # Detached when unused.
+            # The loop device detaches itself when unused.
             if task["place"] != LOOP:
                 namespace.call("losetup", "--detach", loop)
         try:

@@ -1,7 +1,6 @@
 """A process that judges images: `python -m ssdlab.crashes.worker JSON`, in namespaces.
 
-Each line of its input is an image, as JSON, of instants that never go back; each line of its output
-the verdict.
+Each input line is an image as JSON, in order of instants; each output line its verdict.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Judge:
         self.content = Content(recording, Path(task["initial"]), Promise(*task["promise"]))
 
     def judge(self, image: Image, verbose: bool = False) -> tuple[str, str]:
-        """The verdict on an image, and why."""
+        """The verdict on an image, with its reason."""
         self.content.advance(image.event)
         open = list(self.content.open.values())
         seed, atom = self.task["seed"], self.content.promise.atom
@@ -59,7 +58,7 @@ class Judge:
             namespace.call("umount", str(self.place))
 
     def _check(self, verbose: bool) -> tuple[str, str]:
-        """Run the checker in a separate process, and end all processes it started."""
+        """Run the checker in a separate process, and end all its children."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -67,8 +66,7 @@ class Judge:
             self._in_child(writer)
         os.close(writer)
         stated, late = self._listen(child, reader)
-        # Ends its process group; and, in a process namespace of our own, whatever else it has
-        # started.
+        # Ends its process group and, in a separate PID namespace, all other children.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
@@ -85,7 +83,7 @@ class Judge:
         return verdict, reason[:MOST_REASON] if verdict != OK else ""
 
     def _listen(self, child: int, reader: int) -> tuple[bytes, bool]:
-        """Output of the checker until it ends, and whether it took too long."""
+        """Output of the checker until its end, and True if it timed out."""
         stated = b""
         until = time.monotonic() + self.task["timeout"]
         ended = os.pidfd_open(child)
@@ -94,7 +92,7 @@ class Judge:
             while True:
                 left = max(0.0, until - time.monotonic())
                 ready, _, _ = select.select(watched, [], [], left)
-                if 0 in ready:  # the next image only comes after the verdict: the parent is gone
+                if 0 in ready:  # input before the verdict can only be its end: the parent has died
                     os.killpg(child, signal.SIGKILL)
                     os._exit(1)
                 if reader in ready:
@@ -135,12 +133,12 @@ class Judge:
             os._exit(status)
 
     def acked_count(self) -> int:
-        """Number of lines that the application had printed before the image's instant."""
+        """Number of lines printed by the application before the image's instant."""
         return self.acked.read_text().count("\n")
 
 
 def main(words: list[str]) -> int:
-    """Judge what comes in."""
+    """Judge the images on standard input."""
     judge = Judge(json.loads(words[0] if words else sys.stdin.readline()))
     verbose = judge.task["verbose"]
     print("ready", flush=True)

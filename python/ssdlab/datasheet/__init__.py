@@ -1,1 +1,1 @@
-"""Data sheets: reading one, contradictions in it, and the drive that follows from it."""
+"""Data sheets: parsing, contradictions, and the derived drive."""

@@ -1,7 +1,7 @@
-"""Closed forms of a drive: what its parts make possible, and which parts a rate asks for.
+"""Closed forms of a drive: the rates of given parts, and the parts for given rates.
 
-Sizes are bytes, times seconds, rates a second. A *group* is what a die programs at once: a word
-line of all its planes. Spare bytes of a page count only in transfers.
+Sizes are in bytes, times in seconds, rates per second. A *group* is a word line of all planes of a
+die, which are programmed together. Spare bytes of a page count only in transfers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ BLOCK = 4096
 def amplification(utilisation: float) -> float:
     """Write amplification of uniform random writes at `utilisation`, exported / physical space.
 
-    A victim's valid share v solves utilisation = (v - 1) / ln v, where blocks are many and large
-    (Menon 1995; Desnoyers, SYSTOR 2012): greedy and first-in first-out are then one.
+    For many large blocks a victim's valid share v solves utilisation = (v - 1) / ln v (Menon 1995;
+    Desnoyers, SYSTOR 2012); greedy and FIFO are then equal.
 
     >>> round(amplification(0.875), 2)
     4.18
@@ -48,7 +48,7 @@ def utilisation(amplification: float) -> float:
 
 @dataclass(frozen=True)
 class Flash:
-    """The flash of a drive and its buses, as far as rates depend on it."""
+    """Parameters of the flash and its buses that determine rates."""
 
     channels: int
     dies: int
@@ -64,30 +64,30 @@ class Flash:
 
     @property
     def group(self) -> int:
-        """Data of a word line of all planes."""
+        """Data bytes of a word line of all planes."""
         return self.planes * self.bits * self.page
 
     @property
     def write_rate(self) -> float:
-        """Program rate of all dies, their buses allowing."""
+        """Program rate of all dies, limited by their buses."""
         transfer = self.transfer(self.page) * self.group / self.page * self.dies / self.channels
         return self.dies * self.group / max(self.program, transfer)
 
     def transfer(self, size: int) -> float:
-        """Moving `size` bytes of a page, with their share of the spare area."""
+        """Transfer time of `size` bytes of a page, with their share of the spare area."""
         return self.command + size * (1 + self.spare / self.page) / self.bus
 
     def read_rate(self, independent: bool, size: int = BLOCK) -> float:
-        """Random reads of `size` a second: dies or planes, or their buses."""
+        """Random reads of `size` per second, limited by dies or planes, or by their buses."""
         lanes = self.dies * (self.planes if independent else 1)
         transfer = self.transfer(size)
         return min(lanes / (self.read + transfer), self.channels / transfer)
 
     def random_write_rate(self, amplification: float) -> float:
-        """Units of random writes a second, where a host unit costs `amplification` units.
+        """Mapping units of random writes per second at a write amplification.
 
-        As many units are programmed as are examined for valid ones, in parallel reads of all
-        planes; a read without a valid unit is left out.
+        Garbage collection reads all units of a victim, in parallel on all planes; reads without a
+        valid unit are skipped.
         """
         together = self.planes * self.page // self.unit
         valid = 1 - 1 / amplification
@@ -97,7 +97,7 @@ class Flash:
         return self.dies / (program + amplification / together * sensed * read)
 
     def amplification_of(self, rate: float) -> float:
-        """The write amplification at which `rate` units of random writes a second are possible."""
+        """Write amplification at which `rate` units of random writes per second are possible."""
         low, high = 1.0, 1000.0
         if self.random_write_rate(low) <= rate:
             return 1.0
@@ -111,7 +111,7 @@ class Flash:
 
 
 def program_time(dies: int, group: int, rate: float) -> float:
-    """The time of a word line with which `dies` write `rate` bytes a second.
+    """Program time of a word line at which `dies` write `rate` bytes per second.
 
     >>> round(1e3 * program_time(16, 192 * 1024, 1.5e9), 3)  # ms
     2.097
@@ -120,7 +120,8 @@ def program_time(dies: int, group: int, rate: float) -> float:
 
 
 def cores_for(rate: float, time: float) -> tuple[int, float]:
-    """Firmware cores and the time of a request that allow `rate` requests and take at most `time`.
+    """Number of firmware cores and time per request, at most `time`, for `rate` requests per
+    second.
 
     >>> cores_for(500e3, 21.5e-6)
     (10, 2e-05)
@@ -135,5 +136,5 @@ def total_bytes_written(capacity: float, writes_per_day: float, years: float) ->
 
 
 def rated_cycles(written: float, amplification: float, physical: float) -> float:
-    """Erasures of a block after `written` bytes of the host."""
+    """Erase cycles of a block after `written` host bytes."""
     return written * amplification / physical

@@ -1,4 +1,4 @@
-"""Contradictions in a data sheet: two keys that cannot both be right, with the arithmetic."""
+"""Contradictions in a data sheet: pairs of inconsistent keys, with the arithmetic."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ssdlab.datasheet.given import Given
 from ssdlab.datasheet.nand import fastest_read
 from ssdlab.units import BANDWIDTH, IOPS, SIZE, text
 
-#: Permitted difference of an endurance stated twice; what rounding and a binary unit explain.
+#: Permitted difference of an endurance stated twice: rounding and binary units.
 SAME_ENDURANCE = 0.10
-#: Permitted difference of a drive's flash from its round number: blocks kept in reserve and those
-#: beyond the round number, as of the Micron 7450 (1076 GiB for 1 TiB).
+#: Permitted deviation of raw flash from its round number: reserve blocks, as in the Micron 7450
+#: (1076 GiB for 1 TiB).
 NOMINAL = (0.90, 1.06)
-#: Factor that rounding of a rate to two digits explains.
+#: Maximum factor from rounding a rate to two digits.
 ROUNDING = 1.02
 
 Found = Iterator[tuple[str, str, str]]
@@ -31,7 +31,7 @@ def refuse(given: Given) -> None:
 
 
 def link_rate(name: str) -> float:
-    """Bytes a second that the host link `name` carries.
+    """Bandwidth of the host link `name`, bytes per second.
 
     >>> link_rate("pcie4-x4")
     7876900000.0

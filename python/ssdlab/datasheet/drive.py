@@ -1,4 +1,4 @@
-"""A drive derived from its data sheet: its parts, and the device file that they make."""
+"""A drive derived from its data sheet: its parts, and the device file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from ssdlab.datasheet.arithmetic import Flash
 from ssdlab.units import size_text, time_text
 
-#: Mapped units of a simulated drive: a larger one is scaled down to at most twice as many.
+#: Target number of mapped units in simulation: larger drives are scaled down to at most twice this.
 SIMULATED_UNITS = 2_000_000
-#: Minimum number of word lines per block: with one, a drive of 176 dies wrote 18 % slower.
+#: Minimum number of word lines per block: a 176-die drive with one was 18 % slower.
 LEAST_WORD_LINES = 3
-#: Erased superblocks below which cleaning runs: more would waste spare space.
+#: Number of erased superblocks below which garbage collection runs: more would waste spare space.
 SUPERBLOCKS_FREE = 4
 
 
 @dataclass
 class Drive:
-    """Solution of a data sheet; `origins` has kind and text of each key of the file."""
+    """Solution of a data sheet; `origins` has the kind and text of each key's origin."""
 
     name: str
     capacity: float
@@ -49,7 +49,7 @@ class Drive:
 
     @property
     def scale(self) -> int:
-        """The part of each block that is simulated, as 1 / scale."""
+        """Scale: 1 / scale of each block is simulated."""
         scale = 1
         while (
             self.capacity / self.flash.unit / scale > 2 * SIMULATED_UNITS

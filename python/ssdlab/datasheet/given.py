@@ -1,6 +1,6 @@
-"""The values that a data sheet gives, for `ssdlab device from-datasheet`.
+"""Parsed values of a data sheet, for `ssdlab device from-datasheet`.
 
-Every key is a row of `KEYS`; the template and the messages are made of the rows.
+Each key is a row of `KEYS`, from which the template and messages are generated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reader = Callable[[str, Any], Any]
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a sheet: how it is read, an example, and what it is."""
+    """A key of a sheet: parser, example and description."""
 
     read: Reader
     example: str
@@ -49,13 +49,13 @@ def _count(most: int) -> Reader:
     return read
 
 
-#: PCI Express as sellers write it, as in "PCIe 4.0 x4", "PCI Express Gen4" or "Gen 5x4".
+#: PCI Express in vendors' notation, as in "PCIe 4.0 x4", "PCI Express Gen4" or "Gen 5x4".
 _PCIE = re.compile(
     r"(?:pcie|pci express|gen)[ -]*(?:gen)?[ -]*([1-6])(?:\.[0-9])?(?:[ ,]*x ?([0-9]+))?"
 )
-#: Lanes of a drive whose sheet does not say: as in U.2, M.2 and E3.S.
+#: Assumed number of lanes, as in U.2, M.2 and E3.S.
 LANES = 4
-#: Other links as sellers write them, the newest where a sheet has no number.
+#: Other links in vendors' notation; without a number, the newest.
 _SERIAL = (
     (r"sata.*\b1\.5 ?gb|sata[ -]*(i|1)\b", "sata-150"),
     (r"sata.*\b3(\.0)? ?gb|sata[ -]*(ii|2)\b", "sata-300"),
@@ -67,7 +67,7 @@ _SERIAL = (
 
 
 def link_of(said: str) -> tuple[str | None, bool]:
-    """The host link that a seller's words name, if they name one, and whether lanes are assumed.
+    """The host link in a vendor's text, if any, and True if the lanes are assumed.
 
     >>> link_of("PCIe 4.0 x4, NVMe 1.4"), link_of("PCI Express Gen5"), link_of("SATA 6Gb/s")
     (('pcie4-x4', False), ('pcie5-x4', True), ('sata-600', False))
@@ -94,7 +94,7 @@ def _link(where: str, value: Any) -> str:
 
 
 def _with(suffix: str, unit: Unit) -> Reader:
-    """Reads a quantity with a seller's suffix: "1 DWPD", "5 years", "1752 TBW"."""
+    """Parser of a quantity with a vendor's suffix: "1 DWPD", "5 years", "1752 TBW"."""
     end = re.compile(rf"\s*-?{suffix}\s*$", re.IGNORECASE)
 
     def read(where: str, value: Any) -> float:
@@ -152,7 +152,7 @@ KEYS: Mapping[str, Key] = {
     "years": Key(_with("years?", RATIO), "5", "Years for which dwpd is rated; 5."),
 }
 
-#: Latencies that may be missing, and the rate that bounds each.
+#: Optional latencies, with the rate that bounds each.
 LATENCIES = {"read_latency": "rand_read", "write_latency": "fresh_write"}
 
 DEFAULTS: Mapping[str, Any] = {
@@ -166,18 +166,18 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-#: Assumed latency of a read at QD1 by bits per cell, and of a write: rounded values of the measured
-#: presets. Behind SATA both take longer.
+#: Assumed QD1 latencies of a read, by bits per cell, and of a write: rounded values of measured
+#: presets. SATA adds to both.
 READ_LATENCIES = {1: 20e-6, 2: 50e-6, 3: 80e-6, 4: 110e-6}
 WRITE_LATENCY = 15e-6
 SATA_LATENCY = 40e-6
-#: A latency depends on an assumed one that exceeds this share of it.
+#: A latency depends on an assumed one above this share.
 GOOD_PART = 0.1
 
 
 @dataclass(frozen=True)
 class Given:
-    """The sheet: what it says, and where that stands for messages."""
+    """The sheet: its values, and their positions for messages."""
 
     source: str
     values: Mapping[str, Any]
@@ -193,7 +193,7 @@ class Given:
         return self._assumed(key) if key in LATENCIES else DEFAULTS[key]
 
     def _assumed(self, key: str) -> float:
-        """A latency that the sheet does not have: typical, and no longer than its rates allow."""
+        """A typical value for a missing latency, bounded by the sheet's rates."""
         typical = WRITE_LATENCY
         if key == "read_latency":
             typical = READ_LATENCIES[self.values.get("bits", 3)]
@@ -202,23 +202,23 @@ class Given:
         return min(typical, self.depth(LATENCIES[key]) / rate) if rate else typical
 
     def guess_behind(self, operation: str, seconds: float) -> str | None:
-        """The assumed latency that is a good part of a latency of that operation, if one is."""
+        """The assumed latency that dominates the operation's latency, if any."""
         key = f"{operation}_latency"
         guessed = key in LATENCIES and key not in self and self[key] > GOOD_PART * seconds
         return key if guessed else None
 
     @property
     def most_slots(self) -> int | None:
-        """Commands that the link queues at most: with NCQ of SATA 32 (Serial ATA 3.0, 13.6)."""
+        """Maximum queue depth of the link: 32 with SATA NCQ (Serial ATA 3.0, 13.6)."""
         return 32 if self["interface"].startswith(("sata-", "ata-")) else None
 
     def depth(self, key: str) -> int:
-        """Commands in the drive at the rate `key`; of more, the rest wait in the host."""
+        """Commands in the drive at the rate `key`; further commands wait in the host."""
         depth: int = self[f"{key}_depth"]
         return min(depth, self.most_slots or depth)
 
     def get(self, key: str) -> Any:
-        """The value, or None where the sheet does not say."""
+        """The value; None if the sheet lacks it."""
         return self.values.get(key)
 
     def shown(self, key: str) -> str:
@@ -232,9 +232,9 @@ class Given:
 
 
 def parse(source: str, text: str) -> Given:
-    """The sheet that `text` is; `source` names it in messages.
+    """The sheet in `text`; `source` names it in messages.
 
-    Raises `InputError` for a key that there is not or that is missing, and for a missing unit.
+    Raises `InputError` for an unknown or missing key, and for a missing unit.
     """
     table = toml.parse(source, text)
     for key in table:

@@ -1,6 +1,6 @@
-"""Assumptions on a drive's flash where its data sheet is silent, by bits per cell.
+"""Assumptions on flash that the data sheet does not state, by bits per cell.
 
-The parts are in the engine's table (`ssdlab list cells`), whose sources these name.
+The parts and their sources are in the engine's table (`ssdlab list cells`).
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Nand:
-    """Flash of one number of bits per cell, in bytes and seconds."""
+    """Flash with a number of bits per cell, in bytes and seconds."""
 
     part: str
-    """Where the numbers are from."""
+    """Source of the numbers."""
     read: float
     fastest: float
     """The shortest published sensing time of these cells."""
     program: tuple[float, float]
-    """Between which times a word line of all planes is programmed."""
+    """Range of the program time of a word line of all planes."""
     erase: float
     planes: int
     page: int
     word_lines: int
-    """Word lines of a block."""
+    """Word lines per block."""
     die: int
     """Capacity of a die."""
     cycles: int
 
 
-#: Program times reach from the quickest part of the table to the slowest word line that fits a
-#: drive's measured rate: 2.1 ms of three bits (Samsung PM9A3), 13.5 ms of four (Kioxia 96L).
+#: Program times range from the fastest part of the table to the slowest that fits a drive's
+#: measured rate: 2.1 ms of three bits (Samsung PM9A3), 13.5 ms of four (Kioxia 96L).
 NAND: Mapping[int, Nand] = {
     1: Nand(
         "Samsung Z-NAND (ISSCC 2018)", 3e-6, 3e-6, (75e-6, 350e-6), 2e-3, 2, 4096, 384, 2**33, 30000

@@ -1,8 +1,8 @@
 """Derives a drive from a data sheet in closed form; `calibrate` refines it.
 
-Latencies give firmware and sensing, depth gives parallelism, bandwidth gives the time of a word
-line, capacity and raw capacity or the law of random writes give the spare space, and endurance the
-rated cycles. The rest is assumed, with a note.
+Latencies determine firmware and sensing times, queue depth parallelism, bandwidth the program time,
+capacity and raw capacity or the random-write rate the spare space, and endurance the rated cycles.
+The rest is assumed, with a note.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ssdlab.datasheet.given import LATENCIES, Given, link_of
 from ssdlab.datasheet.nand import NAND, Nand
 from ssdlab.units import BANDWIDTH, IOPS, size_text, text, time_text
 
-#: Spare space to assume where none is stated.
+#: Assumed spare space.
 LEAST_SPARE = 0.05
-#: Read latency limits: below the first only single-bit cells, above the second four-bit cells.
+#: Read latency limits: SLC below the first, QLC above the second.
 FAST, SLOW = 30e-6, 100e-6
 CHANNELS = 8
 #: Bus rates by standard: NV-DDR3 of ONFI 4.2 and 4.1, ONFI 5.0 and beyond.
@@ -29,19 +29,19 @@ BUS_RATES = (1200e6, 1600e6, 2400e6, 3200e6, 3600e6)
 #: Ratio of flash rate to link rate at which the link is the limit.
 MARGIN = 1.15
 COMMAND = 200e-9
-#: Share of a page's spare bytes in bus transfers: 1/8, as of 16 KiB pages with 2 KiB.
+#: Spare bytes of a page in bus transfers, as a share: 1/8, as in 16 KiB pages with 2 KiB.
 SPARE_SHARE = 8
-#: Blocks of a plane at most: blocks are taken to be larger rather than more.
+#: Maximum number of blocks per plane; beyond it blocks are larger.
 MOST_BLOCKS = 1100
 SLOTS = 256
-#: The least time that firmware takes.
+#: Minimum time of firmware per request.
 LEAST_FIRMWARE = 0.5e-6
-#: Cores of a drive whose latency allows it: with few, one write would keep many reads waiting.
+#: Number of firmware cores if the latency allows it: with few, one write would delay many reads.
 LEAST_CORES = 8
 
 
 def solve(given: Given) -> Drive:
-    """The drive that the sheet describes. Raises `InputError` for one that no parts make."""
+    """The drive that the sheet describes. Raises `InputError` if no parts fit it."""
     solver = _Solver(given)
     return solver.drive()
 
@@ -88,14 +88,14 @@ class _Solver:
         )
 
     def _measured_at(self) -> None:
-        """Notes the depth of rates where the sheet lacks it."""
+        """Note assumed queue depths of rates."""
         for key in ("rand_read", "rand_write", "fresh_write"):
             if key in self.given and f"{key}_depth" not in self.given:
                 depth = self.given[f"{key}_depth"]
                 self._assume(f"{key} with {depth} requests outstanding: {key}_depth is not stated")
 
     def _latencies(self) -> None:
-        """Notes assumed latencies."""
+        """Note assumed latencies."""
         for key in LATENCIES:
             if key not in self.given:
                 said = self.given.shown(key)
@@ -123,7 +123,7 @@ class _Solver:
         return bits
 
     def _flash(self, bits: int, nand: Nand) -> Flash:
-        """Dies and the time of a word line, which together write at the sheet's rate."""
+        """Number of dies and program time that yield the sheet's write rate."""
         given = self.given
         group = nand.planes * bits * nand.page
         rate = given["seq_write"]
@@ -190,7 +190,7 @@ class _Solver:
         return dies, f"{source} above the capacity and {100 * LEAST_SPARE:g} % of spare"
 
     def _bus(self, channels: int, nand: Nand) -> float:
-        """The slowest standard that does not hold up what the link carries."""
+        """The slowest bus standard that does not limit the link."""
         needed = MARGIN * max(self.given["seq_read"], self.given["seq_write"])
         page = nand.page * (1 + 1 / SPARE_SHARE)
         for rate in BUS_RATES:
@@ -218,7 +218,7 @@ class _Solver:
     def _firmware(
         self, flash: Flash, nand: Nand, link: float
     ) -> tuple[int, float, float, float, float]:
-        """Cores, their times of a read and a write, the latency of the link, and the sensing."""
+        """Cores, their times per read and write, link latency, and sensing time."""
         given = self.given
         wire = arithmetic.BLOCK / link
         write = given["write_latency"] - given["mapping_unit"] / link
@@ -233,7 +233,7 @@ class _Solver:
                 f"{given.shown('interface')}: 4 KiB alone take {wire * 1e6:.2f} us on the link"
             )
         rest = given["read_latency"] - flash.transfer(arithmetic.BLOCK) - wire
-        # Sensing is as of the part, unless that leaves the cores too little time.
+        # Sensing takes the part's time, unless that leaves the cores too little.
         firmware = max(
             LEAST_FIRMWARE, LEAST_CORES / given["rand_read"] if "rand_read" in given else 0
         )
@@ -265,7 +265,7 @@ class _Solver:
         return cores, read, write, latency, sensing
 
     def _planes(self, flash: Flash) -> bool:
-        """True if planes must sense on their own for the rate of random reads."""
+        """True if the random-read rate needs independent planes."""
         rate: float | None = self.given.get("rand_read")
         shared = flash.read_rate(independent=False)
         if rate is None:
@@ -287,7 +287,9 @@ class _Solver:
         return independent
 
     def _physical(self, flash: Flash) -> float:
-        """Data bytes of the flash: by amplification, by the law of random writes, or as given."""
+        """Data bytes of the flash: from the write amplification, the random-write rate, or as
+        given.
+        """
         given, capacity = self.given, self.given["capacity"]
         raw = given.get("raw_capacity")
         nominal = raw if raw is not None else flash.dies * self._die(flash)
@@ -308,7 +310,7 @@ class _Solver:
         return min(needed, 4.0 * float(capacity))
 
     def _for_random_writes(self, flash: Flash) -> tuple[float, float]:
-        """The amplification that the rate of random writes allows, and the flash that has it."""
+        """Write amplification that the random-write rate allows, and the flash size for it."""
         given = self.given
         rate = given["rand_write"] * self._units(flash)
         amplification = flash.amplification_of(rate)
@@ -316,14 +318,13 @@ class _Solver:
         return amplification, float(given["capacity"]) / used
 
     def _units(self, flash: Flash) -> float:
-        """Units of the map in a random write of the sheet."""
+        """Mapping units per random write of the sheet."""
         return max(1.0, float(self.given["rand_write_block"] / flash.unit))
 
     def _refuse_promise(self, flash: Flash, raw: float | None) -> None:
-        """Refuses random writes for which the stated flash is too small.
+        """Reject a random-write rate for which the stated flash is too small.
 
-        A sheet promises a rate: a drive that writes faster keeps it, so that the flash is as stated
-        however little is promised.
+        A stated rate is a lower bound: a faster drive meets it, so the flash stays as stated.
         """
         given = self.given
         if raw is None or "rand_write" not in given:
@@ -340,7 +341,7 @@ class _Solver:
             )
 
     def _die(self, flash: Flash) -> float:
-        """The size of the dies that hold the capacity and the least spare."""
+        """Size of the dies that hold the capacity and the minimum spare space."""
         nand = NAND[flash.bits]
         minimum = self.given["capacity"] * (1 + LEAST_SPARE) / flash.dies
         return math.ceil(minimum / nand.die - 1e-9) * nand.die if minimum > nand.die else nand.die
@@ -351,7 +352,7 @@ class _Solver:
         self._assume(f"spare space by {shown}: {why}")
 
     def _blocks(self, flash: Flash, nand: Nand, physical: float) -> tuple[int, int]:
-        """Word lines of a block, and blocks of a plane."""
+        """Word lines per block, and blocks per plane."""
         lines = physical / (flash.dies * flash.group)
         word_lines = nand.word_lines * math.ceil(lines / nand.word_lines / MOST_BLOCKS)
         size = size_text(word_lines * flash.bits * flash.page)
@@ -382,7 +383,7 @@ class _Solver:
         return round(arithmetic.rated_cycles(written, amplification, physical))
 
     def _slots(self) -> int:
-        """The command slots: what the link has, or as many as the sheet's loads need."""
+        """Command slots: the link's, or as many as the sheet's loads need."""
         given = self.given
         return given.most_slots or max(SLOTS, given.depth("rand_read"), given.depth("rand_write"))
 
@@ -390,7 +391,7 @@ class _Solver:
         return "" if self.given.most_slots is not None else f", {self._slots()} command slots"
 
     def _rest(self, nand: Nand) -> None:
-        """Parameters that no data sheet has."""
+        """Parameters that no data sheet states."""
         self._assume(
             "suspension of programs and erases, a buffer of two stripes, cleaning at a steady "
             f"pace{self._assumed_slots()}: no data sheet says; as of the Samsung PM9A3"
@@ -420,7 +421,7 @@ class _Solver:
 
 
 def _whole(dies: float, up: bool) -> int:
-    """Whole dies, in groups of a die for each channel where there are several."""
+    """Whole number of dies, a multiple of the channels if there are several."""
     step = CHANNELS if dies >= CHANNELS else 1
     number = math.ceil(dies / step - 1e-9) if up else math.floor(dies / step + 1e-9)
     return max(1, number) * step

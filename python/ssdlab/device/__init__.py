@@ -1,1 +1,1 @@
-"""`ssdlab device`: drives from their data sheets, and how far presets are from theirs."""
+"""`ssdlab device`: drives from data sheets, and presets compared with their data sheets."""

@@ -1,4 +1,4 @@
-"""Data sheets side by side: what each says, and what follows from it by arithmetic alone."""
+"""Data sheets side by side: stated figures, and figures derived by arithmetic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ssdlab.datasheet.given import LATENCIES, Given
 from ssdlab.datasheet.solve import solve
 from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, decimal_size, text
 
-#: The figures of sheets by their keys, with their titles in a table, and their units.
+#: Figures of sheets by key, with table titles and units.
 SAID: Mapping[str, tuple[str, Unit | None]] = {
     "capacity": ("capacity", SIZE),
     "interface": ("interface", None),
@@ -39,12 +39,12 @@ class Line:
     title: str
     unit: Unit | None
     values: Sequence[Any]
-    """None where a sheet does not have it."""
+    """None if a sheet lacks it."""
     stated: Sequence[bool]
-    """True where the sheet states it; else it is assumed, or follows by arithmetic."""
+    """True if the sheet states it; else it is assumed or derived."""
 
     def shown(self, place: int) -> str:
-        """The figure of a sheet for people; `~` before what it does not say."""
+        """Text of a sheet's figure; `~` marks an assumed or derived one."""
         value = self.values[place]
         if value is None:
             return "-"
@@ -56,7 +56,7 @@ class Line:
 
 
 def compared(sheets: Sequence[Given]) -> list[Line]:
-    """The lines of a table of the sheets; a line that no sheet has is left out.
+    """Lines of the table; empty lines are omitted.
 
     Raises `InputError` for a sheet that contradicts itself.
     """
@@ -74,7 +74,7 @@ def compared(sheets: Sequence[Given]) -> list[Line]:
 
 
 def _followed(given: Given) -> dict[str, Any]:
-    """Figures that the sheet does not have: assumed, or by the closed forms of its flash."""
+    """Figures that the sheet lacks: assumed, or derived from its flash in closed form."""
     contradictions.refuse(given)
     drive = solve(given)
     amplification = given.get("write_amplification")

@@ -1,4 +1,4 @@
-"""A solved drive is simulated, and its values corrected until it meets its data sheet."""
+"""Simulates a solved drive and corrects its values until it meets its data sheet."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ssdlab.units import size_text
 
 #: A cell within this error is no longer corrected.
 CLOSE = 0.01
-#: Rounds for measurements of a new drive, and for those in steady state, which take longer.
+#: Maximum rounds for measurements of a fresh drive, and of the slower ones in steady state.
 ROUNDS, STEADY_ROUNDS = 4, 3
 #: Tolerance of a given cell: 5 %, latencies 10 %.
 TOLERANCE, LATENCY_TOLERANCE = 0.05, 0.10
 STEADY = ("rand_write_iops", "write_amplification")
-#: With one of these a sheet determines the spare space, and a rate of random writes is a bound.
+#: Keys that determine the spare space: with one, the random-write rate is a lower bound.
 FLASH_KNOWN = ("raw_capacity", "write_amplification")
-#: Firmware that is busier than this holds up random reads; else they wait for dies and buses.
+#: Firmware utilisation above which it limits random reads; below, dies and buses do.
 BUSY = 0.98
 
 Progress = Callable[[int, int], object]
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Fitted:
-    """A solved sheet: the drive, its sheet simulated, and what the sheet does not say."""
+    """A solved sheet: the drive, its simulated sheet, and missing figures."""
 
     given: Given
     drive: Drive
@@ -44,10 +44,10 @@ class Fitted:
 
 
 def cells(given: Given) -> list[Cell]:
-    """The numbers of the sheet that can be measured, each marked if the solver uses it.
+    """Measurable figures of the sheet, marked if the solver uses them.
 
-    Random writes are a bound where the flash is known: sheets promise less than drives do. A
-    latency that is assumed is measured too, to be shown as the guess that it is.
+    With known flash, random writes are a lower bound: drives exceed their sheets. Assumed latencies
+    are measured too, and marked as guesses.
     """
     found = []
     for key, name in (
@@ -89,12 +89,12 @@ def cells(given: Given) -> list[Cell]:
 
 
 def _unit(given: Given) -> str:
-    """Unit of a write: for less, the rest is read first, which a sheet does not mean."""
+    """Size of a write: smaller ones would need a read-modify-write, unlike the sheet's."""
     return size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
 
 
 def calibrate(given: Given, drive: Drive, progress: Progress | None = None) -> Fitted:
-    """`drive` corrected by simulation, with its sheet and predictions simulated."""
+    """`drive` after correction, with its simulated sheet and predictions."""
     wanted = cells(given)
     fresh = [cell for cell in wanted if cell.measure not in STEADY]
     steady = [cell for cell in wanted if cell.measure in STEADY]
@@ -135,7 +135,7 @@ class _Steps:
 def _rounds(
     given: Given, drive: Drive, wanted: Sequence[Cell], rounds: int, steps: _Steps
 ) -> list[Outcome]:
-    """The cells as last simulated, after as many corrections as were needed."""
+    """The cells as last simulated, after the necessary corrections."""
     for number in range(rounds):
         found = steps.measure(drive, wanted)
         far = [it for it in found if it.cell.fitted and abs(it.error) > CLOSE]
@@ -153,7 +153,7 @@ def _program(_: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _link(given: Given, drive: Drive, it: Outcome) -> None:
-    """Rate of the link; where it has no more, a quicker bus."""
+    """Raise the link rate; at its maximum, use a faster bus."""
     rate, maximum = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
     quicker = [bus for bus in BUS_RATES if bus > drive.flash.bus]
     if rate > maximum and quicker:
@@ -167,11 +167,10 @@ def _sensing(drive: Drive, change: float) -> None:
 
 
 def _read_firmware(given: Given, drive: Drive, it: Outcome) -> None:
-    """Fewer or more reads by firmware; the latency is kept by sensing.
+    """Change the firmware's read rate; sensing compensates the latency.
 
-    Where firmware has time left, the requests outstanding are too few for the rate: each waits too
-    long for dies that sense (Little). They are free sooner with less sensing, and firmware takes
-    the rest of the latency, on more cores.
+    If firmware is idle, the queue depth is too low for the rate: dies sense too long (Little's
+    law). Sensing is shortened, and firmware takes the rest of the latency, on more cores.
     """
     before = drive.firmware_read
     if it.simulated * before < BUSY * drive.cores:
@@ -195,7 +194,7 @@ def _read_latency(given: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _fewer_cores(drive: Drive) -> None:
-    """Removes a core at equal rates: each has less time for a request."""
+    """Remove a core at equal rates: less time per request."""
     share = (drive.cores - 1) / drive.cores
     drive.cores -= 1
     drive.firmware_write *= share
@@ -205,7 +204,7 @@ def _fewer_cores(drive: Drive) -> None:
 
 def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
     change = it.cell.value - it.simulated
-    if "fresh_write" in given:  # firmware is what that rate needs; the link has the rest
+    if "fresh_write" in given:  # firmware takes the time for that rate; the link takes the rest
         shifted = max(-drive.link_latency, change)
         drive.link_latency += shifted
         _sensing(drive, -shifted)
@@ -217,7 +216,7 @@ def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _write_firmware(_: Given, drive: Drive, it: Outcome) -> None:
-    """Fewer or more writes by firmware; latencies are kept by the link's and by sensing."""
+    """Change the firmware's write rate; link latency and sensing compensate."""
     before = drive.firmware_write
     wanted = max(LEAST_FIRMWARE, before * it.simulated / it.cell.value)
     change = max(-drive.link_latency, before - wanted)
@@ -227,7 +226,7 @@ def _write_firmware(_: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _spare(drive: Drive, factor: float) -> None:
-    """Scales the write amplification by `factor` through the spare space."""
+    """Scale the write amplification by `factor`, through the spare space."""
     now = arithmetic.amplification(drive.capacity / drive.physical)
     wanted = max(1.001, now * factor)
     physical = drive.capacity / arithmetic.utilisation(wanted)
@@ -259,7 +258,9 @@ CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
 def _predict(
     given: Given, drive: Drive, settled: Sequence[Outcome], steps: _Steps
 ) -> tuple[list[Outcome], list[str]]:
-    """Predicts a missing steady write rate, its amplification, and reads at half of it."""
+    """Predict a missing steady write rate, its write amplification, and read latency at half the
+    rate.
+    """
     found = [it for it in settled if it.cell.measure == "steady_amplification"]
     rates = [it.simulated for it in settled if it.cell.measure == "rand_write_iops"]
     if not rates:
@@ -281,6 +282,6 @@ def _predict(
 
 
 def prediction(name: str, parameters: Mapping[str, object]) -> Cell:
-    """A cell that no sheet has."""
+    """A predicted cell."""
     given = MEASUREMENTS[name].read_parameters("prediction", parameters)
     return Cell(name, float("nan"), "", float("inf"), parameters=given)

@@ -20,14 +20,14 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A cell and what was simulated, in the cell's base unit."""
+    """A cell with its simulated value, in the base unit."""
 
     cell: Cell
     simulated: float
 
     @property
     def error(self) -> float:
-        """Distance of the simulated figure from the published one, as a share."""
+        """Relative error of the simulated figure."""
         return self.cell.error(self.simulated)
 
     @property
@@ -60,9 +60,9 @@ class Cancelled(Exception):
 def simulate(
     experiments: Sequence[Mapping[str, Any]], progress: Progress | None = None
 ) -> list[Results]:
-    """The results of experiments, the arguments of `ssdlab.run`, a thread for each processor.
+    """Results of experiments (arguments of `ssdlab.run`), with one thread per processor.
 
-    Equal experiments are simulated once. Raises what the first that failed has raised.
+    Equal experiments are simulated once. Re-raises the first failure.
     """
     keys = [json.dumps(each, sort_keys=True, default=str) for each in experiments]
     wanted = dict(zip(keys, experiments, strict=True))

@@ -1,4 +1,4 @@
-"""`ssdlab device`: a drive from its data sheet, where its numbers are from, how far they hold."""
+"""`ssdlab device`: a drive from its data sheet, with origins and errors of its numbers."""
 
 from __future__ import annotations
 
@@ -148,8 +148,7 @@ def from_datasheet(
 def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) -> None:
     """Show data sheets side by side; nothing is simulated.
 
-    Assumed and derived values begin with ~: it is assumed, or follows by arithmetic from the rest.
-    A sheet that contradicts itself is refused.
+    Assumed and derived values begin with ~. A sheet that contradicts itself is refused.
     """
     if not files:
         raise click.UsageError("SHEET is missing; device from-datasheet --template prints one")
@@ -224,7 +223,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
         delivery.refuse(Path(str(json_path)), forms.CHECKED)
     found = sheet.load(name)
     chosen = found.device if of is None else of
-    Experiment(device=chosen)  # refused before anything is simulated
+    Experiment(device=chosen)  # rejected before the first simulation
     with terminal.steps(sys.stderr, "simulating the sheet", quiet) as progress:
         outcomes = measure(chosen, found.cells, quick=quick, progress=progress)
     everything = {

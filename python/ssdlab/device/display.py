@@ -1,4 +1,4 @@
-"""Terminal output for a device: its numbers with their origin, and its simulated data sheet."""
+"""Terminal output for a device: values with their origin, and the simulated data sheet."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def origins(device: Device, file: IO[str]) -> str:
 def outcomes(
     title: str, found: Sequence[Outcome], sources: Mapping[str, str], file: IO[str]
 ) -> str:
-    """Published and simulated, a line for each cell, as text for `file`."""
+    """Published and simulated figures, one line per cell, as text for `file`."""
     console, _ = console_for(file)
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     table.add_column("")

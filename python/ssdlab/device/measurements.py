@@ -1,9 +1,9 @@
-"""Measurements of a drive, one row each: an experiment, and the figure read from its results.
+"""Measurements of a drive, one row each: an experiment, and a figure of its results.
 
-The cells of data sheets are numbers of these rows. Latencies under load are as in *SSD-iq*
-(Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread asks each 100
-us, a read or a write, and only its latencies count; six others make up the rate. The first bursts
-meet a buffer that is empty, and are left out.
+Cells of data sheets refer to these rows. Latencies under load are as in *SSD-iq* (Haas, Lee,
+Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread sends a read or a write
+every 100 us, and only its latencies count; six others supply the rate. The first bursts meet an
+empty buffer and are excluded.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 #: A run ends by simulated time, not by the number of requests.
 ENDLESS = 10**12
-#: Writes that erase some hundred superblocks of a drive simulated in part.
+#: Number of writes that erase several hundred superblocks of a scaled drive.
 WEARING = 2_000_000
-#: The load of SSD-iq: its preset, its submission queues, and what its measured thread writes a
-#: second, which is the least rate; then a rate that no drive reaches.
+#: The load of SSD-iq: preset, submission queues, write rate of its measured thread (the minimum
+#: rate), and a rate beyond all drives.
 LOAD, LOAD_QUEUES, LEAST_RATE, UNREACHED_RATE = "ssdiq-load", 7, 5_000.0, 10e6
 
-#: Simulated warm-up time of a load, and of sequential writes: an empty buffer takes them quicker
-#: than the flash does until it is full.
+#: Simulated warm-up times of a load and of sequential writes: until the buffer is full, it absorbs
+#: them faster than the flash.
 WARM_UP, FILLING = "300ms", "250ms"
 
 _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
@@ -38,7 +38,7 @@ _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter of a cell's measurement beside the value; required without a default."""
+    """Parameter of a measurement; required unless it has a default."""
 
     read: Callable[[str, Any], Any]
     default: Any = None
@@ -52,7 +52,7 @@ class Measurement:
     """Title, with the parameters in braces."""
     unit: Unit
     tolerance: float
-    """By how much a simulated figure may differ, as a share, where a cell does not say."""
+    """Default relative tolerance of a cell."""
     experiment: Callable[[Parameters], dict[str, Any]]
     """Workload, run and keys to set, as arguments of `ssdlab.run`."""
     value: Callable[[Results, Parameters], float]
@@ -60,7 +60,7 @@ class Measurement:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     def tolerance_of(self, parameters: Parameters) -> float:
-        """The tolerance; of high percentiles half as much again."""
+        """The tolerance; 1.5 times as much for high percentiles."""
         figure = str(parameters.get("figure", "mean"))
         return self.tolerance * (1.5 if figure.startswith("p9") else 1)
 
@@ -72,7 +72,7 @@ class Measurement:
     def read_parameters(self, where: str, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters from `keys`, with defaults for the rest.
 
-        Raises `InputError` for one that is missing or wrong.
+        Raises `InputError` for a missing or wrong one.
         """
         found = {}
         for name, parameter in self.parameters.items():
@@ -131,7 +131,7 @@ RATE = Parameter(_rate)
 
 
 def _closed(depth: int, seconds: float, random: bool, reads: bool) -> dict[str, Any]:
-    """A closed loop at a fixed queue depth: 4 KiB at random, or 128 KiB in order."""
+    """A closed loop at a fixed queue depth: 4 KiB random, or 128 KiB sequential."""
     workload = {
         "kind": "closed",
         "outstanding": depth,
@@ -171,7 +171,7 @@ def _steady_writes(given: Parameters) -> dict[str, Any]:
 
 
 def _filled(given: Parameters) -> dict[str, Any]:
-    """Random writes to a share of the drive, with the rest unused, until steady state."""
+    """Random writes to a share of the drive until steady state; the rest is unused."""
     experiment = _closed(32, 0, random=True, reads=False)
     experiment["workload"]["block_size"] = given["block"]
     experiment["workload"]["footprint"] = given["fill"]
@@ -181,7 +181,7 @@ def _filled(given: Parameters) -> dict[str, Any]:
 
 
 def _worn(given: Parameters) -> dict[str, Any]:
-    """Steady random writes, as many as tell the lifetime; they need no time."""
+    """Steady random writes, enough to estimate the lifetime, without timing."""
     experiment = _closed(32, 0, random=True, reads=False)
     experiment["workload"] |= {"block_size": given["block"], "requests": WEARING}
     settled = {"slope": 0.01, "window": 4}
@@ -230,7 +230,7 @@ def _measured_latency(kind: str) -> Callable[[Results, Parameters], float]:
 
 
 def measured_thread(results: Results) -> Any:
-    """The statistics of the thread whose latencies count, by kind of request."""
+    """Statistics of the measured thread, by kind of request."""
     return results.classes.measured
 
 
@@ -361,7 +361,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
 
 
 def _has_places(device: Any) -> bool:
-    """True if the queue of a device is limited."""
+    """True if the device has a limited queue."""
     link = Experiment(device=device).to_dict()["device"].get("host_link", {})
     return bool(link.get("queue_depth", "unlimited") != "unlimited")
 
@@ -369,7 +369,7 @@ def _has_places(device: Any) -> bool:
 def experiment(
     measure: str, parameters: Parameters, device: Any, quick: bool = False
 ) -> dict[str, Any]:
-    """The arguments of `ssdlab.run` that make the measurement `measure` on `device`.
+    """The arguments of `ssdlab.run` for the measurement `measure` on `device`.
 
     Cells that read different figures of one run have equal arguments. `quick` simulates a quarter
     of the time.
@@ -380,7 +380,7 @@ def experiment(
         begins = TIME.parse("warm-up", arguments["run"].get("warm_up", "1ns"))
         ends = TIME.parse("until", until)
         arguments["run"]["until"] = f"{begins + (ends - begins) / 4:.6g}s"
-    # Submission queues take turns for the places of a limited queue; without one they do nothing.
+    # Submission queues share a limited queue by turns; without a limit they have no effect.
     if arguments["workload"].get("preset") == LOAD and not _has_places(device):
         arguments["set"] = {}
     return {"device": device, **arguments}

@@ -4,9 +4,8 @@
     # published: Samsung, PM9A3 product brief
     capacity = "960GB"
 
-A comment at the end of the line or on the lines above it says `published: SOURCE`, `fitted: TO
-WHAT` or `guess: WHY`; behind the head of a section it holds for each key of the section that says
-nothing.
+A comment at the end of the line or above it says `published: SOURCE`, `fitted: TO WHAT` or `guess:
+WHY`; after a section's head it applies to all keys without a comment.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Kind = Literal["published", "fitted", "guess", ""]
 _ORIGIN = re.compile(r"(published|fitted|guess):\s*(.*)", re.DOTALL)
 _HEAD = re.compile(r"\[+\s*([^\]]+?)\s*\]+")
 _KEY = re.compile(r"([A-Za-z0-9_.-]+)\s*=")
-#: Text up to the comment that ends a line: whatever is in quotes belongs to the text.
+#: Text before a line's comment; quoted text may contain `#`.
 _CODE = re.compile(r"""(?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*""")
 
 
@@ -36,16 +35,16 @@ class Row:
     key: str
     value: Any
     origin: Kind
-    """Kind of number; empty where the file does not say."""
+    """Kind of origin; empty if the file does not state it."""
     text: str
-    """The source, what it was fitted to, or why it was guessed."""
+    """The source, the target of the fit, or the reason for a guess."""
     preset: str
-    """The preset that sets it, where the file begins from that; else empty."""
+    """The base preset that sets it; else empty."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device file with its presets."""
+    """A device file with its base presets."""
 
     name: str
     summary: str
@@ -61,7 +60,7 @@ class Device:
 
 
 def of(name: str) -> Device:
-    """The device that is a preset or a file. Raises `InputError` for anything else."""
+    """The device of a preset or a file. Raises `InputError` for anything else."""
     found = _core.preset_text("device", name)
     text = from_name("device", name, "device").text if found is None else found
     rows: dict[str, Row] = {}
@@ -104,7 +103,7 @@ def _flat(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
-    """The origin of each key that has one in a comment, by its dotted path."""
+    """Origins stated in comments, by the key's dotted path."""
     section, of_section = "", None
     above: list[str] = []
     for line in text.splitlines():
@@ -126,7 +125,7 @@ def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
 
 
 def _origin_above(comments: list[str]) -> tuple[Kind, str] | None:
-    """The last origin of the lines above a key, which may go on over several."""
+    """The last origin in the lines above a key; it may span several lines."""
     for start in range(len(comments) - 1, -1, -1):
         if _ORIGIN.match(comments[start]):
             return _origin(" ".join(comments[start:]))

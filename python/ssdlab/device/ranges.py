@@ -1,9 +1,8 @@
-"""Figures missing in a data sheet: plausible values of those keys, and how far they move each
-figure.
+"""Ranges of figures over plausible values of keys that a data sheet does not state. Each key is
+varied alone, and a few fio jobs are simulated.
 
-Each key is changed alone from its assumed value, and a few fio jobs are simulated. A figure is then
-a range; the key that moves it most decides it, and a job of fio settles it. With results of such
-jobs, the values that do not fit them are dropped, and the ranges shrink.
+Each figure becomes a range, with the key of the largest effect and the fio job that would measure
+it. Results of such jobs exclude values that do not fit, and narrow the ranges.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from ssdlab.layers import Layer
 from ssdlab.units import size_text
 
 SEED = 42
-#: Requests of a simulation: what a burst of cleaning adds must be a small part.
+#: Requests per simulation: enough to average over bursts of garbage collection.
 REQUESTS = 20_000
-#: Permitted excess of a value's mean miss over the best.
+#: Maximum excess of a value's mean error over the best.
 AS_GOOD = 0.03
-#: A range narrower than this, as a ratio, is a number.
+#: Ratio below which a range counts as a number.
 NARROW = 1.02
 
 Key = tuple[str, str]
@@ -37,7 +36,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Load:
-    """A job of fio: what it asks, and the figures that it settles."""
+    """A fio job: its load, and the figures that it measures."""
 
     name: str
     rw: str
@@ -76,7 +75,7 @@ LOADS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A plausible value of a key that no sheet has: `keys` beside the solved drive."""
+    """A plausible value of an unstated key: `keys` to set on the solved drive."""
 
     key: str
     value: str
@@ -85,17 +84,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """A figure of a load over all values that are plausible."""
+    """Range of a load's figure over all plausible values."""
 
     load: Load
     figure: Key
     assumed: float
     low: float
     high: float
-    #: The key with the largest effect, and its value. None where none moves it.
+    #: The key with the largest effect, and its value; None if no key has one.
     decided_by: Choice | None
     measured: float | None = None
-    #: The latency that the sheet does not have and on which this one rests.
+    #: The assumed latency on which this one depends.
     guess: str | None = None
 
     @property
@@ -111,7 +110,7 @@ class Ranges:
     rows: Sequence[Range]
     kept: Sequence[Choice]
     dropped: Sequence[Choice]
-    #: The value that fits what was measured best; None where nothing was measured, or as assumed.
+    #: The best-fitting value; None without measurements, or if the assumed value fits best.
     best: Choice | None
     block: int
 
@@ -140,7 +139,7 @@ class Ranges:
 
 
 def choices(given: Given, drive: Drive) -> list[Choice]:
-    """The assumed values, then each other plausible value of each key that a sheet hides."""
+    """The assumed values, then each other plausible value of each unstated key."""
     stripe = drive.flash.dies * drive.flash.group
     found = [Choice("as assumed", "")]
 
@@ -166,7 +165,7 @@ def of_drive(
     measured: Sequence[Job] = (),
     progress: Callable[[int, int], object] | None = None,
 ) -> Ranges:
-    """The ranges of the drive's figures. Raises `InputError` for jobs that are none of `LOADS`."""
+    """The ranges of the drive's figures. Raises `InputError` for jobs outside `LOADS`."""
     block = _block(given)
     known = _matched(measured, block)
     every = choices(given, drive)
@@ -210,7 +209,7 @@ def _simulated(
     block: int,
     progress: Callable[[int, int], object] | None,
 ) -> dict[Choice, dict[str, dict[Key, float]]]:
-    """The figures of each load with each value; a value that no drive takes is left out."""
+    """The figures of each load with each value; invalid values are omitted."""
     done = 0
     pairs = [(choice, load) for choice in every for load in LOADS]
 
@@ -241,7 +240,7 @@ def _simulated(
 
 
 def _error(found: Mapping[str, Mapping[Key, float]], known: Mapping[str, Job]) -> float:
-    """The mean size of the logarithms of simulated over measured."""
+    """Mean absolute ln(simulated / measured)."""
     every = [it for name, job in known.items() for it in jobs.misses(job, found[name]).values()]
     return sum(map(abs, every)) / len(every) if every else 0.0
 
@@ -266,7 +265,7 @@ def _range(
 def read(given: Given, path: Path) -> list[Job]:
     """The jobs of fio's JSON that `--measured` names.
 
-    Raises `InputError` where none is one of `LOADS`, before anything is simulated.
+    Raises `InputError` before the first simulation if none is in `LOADS`.
     """
     found = jobs.read(path)
     _matched(found, _block(given))
@@ -274,5 +273,5 @@ def read(given: Given, path: Path) -> list[Job]:
 
 
 def _block(given: Given) -> int:
-    """Size of a request: a unit of the map, as of less the rest is read first."""
+    """Request size: a mapping unit, which avoids read-modify-write."""
     return int(max(4096, given["mapping_unit"]))

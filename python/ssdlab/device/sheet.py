@@ -12,9 +12,8 @@
     tolerance = "5%"             # by default the measurement's; "none" shows the cell unjudged
     fitted = true                # used to find the preset's values: judged too, and marked
 
-A parameter that a cell leaves out has the default of the measurement. `solved = true` says that the
-preset was made from all cells by `ssdlab device from-datasheet`: they are judged, and predict
-nothing.
+Omitted parameters take the measurement's defaults. `solved = true`: `ssdlab device from-datasheet`
+made the preset from all cells, so they are judged but are not predictions.
 """
 
 from __future__ import annotations
@@ -51,18 +50,18 @@ class Cell:
     note: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bound: bool = False
-    """True of a number that the vendor promises at least: more keeps it too."""
+    """True for a lower bound: higher values meet it too."""
     assumed: bool = False
-    """True of a number that no sheet has: it is a guess."""
+    """True for a guess, absent from the sheet."""
 
     @property
     def measurement(self) -> Measurement:
-        """Measurement."""
+        """The measurement of the cell."""
         return MEASUREMENTS[self.measure]
 
     @property
     def name(self) -> str:
-        """Name, for people: the measurement with its parameters."""
+        """Label: the measurement with its parameters."""
         return self.measurement.label(self.parameters)
 
     @property
@@ -75,14 +74,14 @@ class Cell:
         return text_of(self.measurement.unit, value)
 
     def error(self, simulated: float) -> float:
-        """Distance of the simulated figure from the published one, as a share."""
+        """Relative error of the simulated figure."""
         return simulated / self.value - 1
 
     def verdict(self, simulated: float) -> Verdict:
-        """Agreement of the figures; a guess, or a cell that has no tolerance, is not judged.
+        """Agreement of the figures; guesses and cells without tolerance are not judged.
 
-        They agree when neither exceeds the other by more than the tolerance: 1 is a factor of two
-        up or down. A bound is kept by everything above it.
+        The larger may exceed the smaller by the tolerance: 1 is a factor of two up or down. Values
+        above a lower bound pass.
         """
         if self.assumed:
             return "assumed"
@@ -96,7 +95,7 @@ class Cell:
         return "pass" if simulated / self.value <= maximum else "fail"
 
     def said(self, simulated: float) -> str:
-        """The verdict for people, which also says that the cell was used to find the drive.
+        """The verdict as text, marked if the cell was used in the fit.
 
         >>> Cell("seq_read", 100.0, "A", 0.02, fitted=True).said(90.0)
         'fitted, fail'
@@ -116,23 +115,23 @@ class Sheet:
     cells: tuple[Cell, ...]
     unknown: tuple[str, ...] = ()
     solved: bool = False
-    """True if the preset was made from these cells, so that they predict nothing."""
+    """True if the preset was made from these cells, so that they are not predictions."""
 
     @cached_property
     def unfitted(self) -> tuple[Cell, ...]:
-        """The cells that were not used to find the preset's values."""
+        """The cells not used to fit the preset."""
         return tuple(cell for cell in self.cells if not cell.fitted)
 
 
 def names() -> list[str]:
-    """The drives that have a sheet."""
+    """The drives with a sheet."""
     files = resources.files("ssdlab.device") / "sheets"
     found = (file.name for file in files.iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
 
 
 def load(name: str) -> Sheet:
-    """The sheet of the drive `name`. Raises `InputError`, which lists them, if there is none."""
+    """The sheet of the drive `name`. Raises `InputError`, which lists all sheets."""
     if name not in names():
         raise InputError(f'there is no data sheet "{name}"; sheets: {", ".join(names())}')
     file = resources.files("ssdlab.device") / "sheets" / f"{name}.toml"
@@ -140,9 +139,9 @@ def load(name: str) -> Sheet:
 
 
 def parse(name: str, source: str, text: str) -> Sheet:
-    """The sheet that `text` is; `source` names it in messages.
+    """The sheet in `text`; `source` names it in messages.
 
-    Raises `InputError` for a key, measurement, unit or source that there is not.
+    Raises `InputError` for an unknown key, measurement, unit or source.
     """
     table = toml.parse(source, text)
     _refuse_unknown(source, table, ("device", "title", "sources", "unknown", "solved", "cell"))

@@ -14,7 +14,7 @@ from typing import Any
 from ssdlab import layers
 from ssdlab.layers import Layer
 
-#: Mark of a line on a parameter that was not carried over, or differently.
+#: Prefix of notes on parameters that are not or differently converted.
 NOTE = "# "
 
 
@@ -33,7 +33,7 @@ def _diskspd(path: Path) -> list[Layer]:
 
 
 def _named(path: Path, workload: dict[str, Any]) -> list[Layer]:
-    """The layers of a job file: the user has named it, so messages may quote it."""
+    """The layers of a job file; messages may quote it, as the user named it."""
     return layers.permitting(layers.from_mapping(os.fspath(path), {"workload": workload}))
 
 
@@ -68,17 +68,17 @@ def _disksim(path: Path, part: str = "all") -> list[Layer]:
 
 
 def drive_of(path: str | os.PathLike[str]) -> list[Layer] | None:
-    """The drive alone of a file whose load is another's to replace; None where it has no parts."""
+    """Only the drive of a file, without its load; None if the file has no such parts."""
     return _disksim(Path(path), "drive") if _has_parts(path) else None
 
 
 def load_of(path: str | os.PathLike[str]) -> list[Layer] | None:
-    """The load alone of a file that has a drive as well; None where it has no parts."""
+    """Only the load of a file that also has a drive; None if the file has no such parts."""
     return _disksim(Path(path), "load") if _has_parts(path) else None
 
 
 def of_trace(path: str | os.PathLike[str]) -> list[Layer]:
-    """Notes of a device file for any replayed trace."""
+    """Notes of a device file on replayed traces."""
     if not _has_parts(path):
         return []
     from ssdlab.foreign import disksim
@@ -113,7 +113,7 @@ def reader(path: str | os.PathLike[str]) -> Callable[[Path], list[Layer]] | None
 
 
 def notes(stack: Sequence[Layer]) -> list[str]:
-    """Notes on parameters of converted files that were not carried over, or differently."""
+    """Notes on parameters of converted files that are not or differently converted."""
     return [
         f"{layer.source}: {line.removeprefix(NOTE)}"
         for layer in stack

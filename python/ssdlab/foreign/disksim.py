@@ -23,9 +23,9 @@ REDUNDANCY = {
 }  # fmt: skip
 
 
-#: Block types that are drives here, and unsupported ones.
+#: Block types of supported and of unsupported drives.
 DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk"), ("disksim_simpledisk", "memsmodel_mems")
-#: Policies of a driver by their names among the schedulers of a disk.
+#: Disk schedulers for the policies of a driver.
 SCHEDULERS = {
     1: "fcfs", 2: "scan", 3: "c-look", 4: "sstf", 5: "scan", 6: "c-look", 7: "sstf",
 }  # fmt: skip
@@ -34,7 +34,7 @@ PARTS = ("all", "drive", "load")
 
 
 def converted(path: Path, part: str = "all") -> str:
-    """A part of the file `path` as TOML, with what was not carried over as comments.
+    """A part of the file `path` as TOML, with notes on unconverted parameters as comments.
 
     Raises `InputError`, which names file, line and block.
     """
@@ -43,12 +43,12 @@ def converted(path: Path, part: str = "all") -> str:
 
 
 def traced(path: Path) -> dict[str, Any]:
-    """The keys of `workload` that the file says of whatever trace is replayed on its drives."""
+    """The file's `workload` keys for any trace replayed on its drives."""
     return _Experiment(parv.read(path)).traced()
 
 
 class _Experiment:
-    """A whole file: which of its blocks decide, and what they become."""
+    """A whole file: its relevant blocks and their conversion."""
 
     def __init__(self, parameters: parv.Parameters) -> None:
         self.parameters, self.path = parameters, parameters.path
@@ -83,7 +83,7 @@ class _Experiment:
         return found
 
     def _used(self, type_: str) -> list[Block]:
-        """The blocks of a type that have an instance."""
+        """The instantiated blocks of a type."""
         named = set(self.parameters.instances.values())
         return [block for block in self.parameters.of_type(type_) if block.name in named]
 
@@ -98,7 +98,7 @@ class _Experiment:
         return InputError(f"{block.path}:{block.line}: {of}: {problem}")
 
     def _others(self) -> None:
-        """Everything around the drives: what would change the results is refused or named."""
+        """Components around the drives: if they affect results, they are rejected or noted."""
         for block in self._used("disksim_ctlr"):
             given = Given(block)
             if "Cache" in given.left or str(given.left.get("type", "1")) == "3":
@@ -158,7 +158,7 @@ class _Experiment:
         ]
 
     def _maps(self, given: Given) -> None:
-        """Use up a mapping that does no more than number the devices of a trace."""
+        """Consume a mapping that only numbers the devices of a trace."""
         listed = given.left.get("I/O Mappings")
         if listed is None or not isinstance(listed.said, list):
             return
@@ -177,7 +177,7 @@ class _Experiment:
         return all(str(it.given.get("Distribution scheme", "Asis")) == "Asis" for it in listed)
 
     def _members(self) -> tuple[Block | None, list[str]]:
-        """The organization that combines the drives, if there is one, and their names."""
+        """The organization that combines the drives, if any, and the drives' names."""
         instances = self.parameters.instances
         blocks = {block.name: block for block in self.parameters.blocks}
         drives = []
@@ -309,7 +309,7 @@ class _Experiment:
         return {}
 
     def workload(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The open load of the generator, and its end."""
+        """The generator's open load, with its end."""
         sources = self.parameters.of_type("disksim_synthio")
         if not sources:
             raise InputError(

@@ -10,9 +10,9 @@ from ssdlab._core import InputError
 from ssdlab.foreign.given import SECTOR, Given
 from ssdlab.foreign.parv import Block, Value
 
-#: A seek curve has fewer lines.
+#: Maximum number of lines in a seek curve.
 MOST_POINTS = 100_000
-#: Parameters that change nothing at this value, by the value.
+#: Parameters without effect at this value, by value.
 NEUTRAL = {
     "0": (
         "Per-request overhead time", "Allow almost read hits", "Allow sneaky full read hits",
@@ -206,7 +206,7 @@ def _seek_table(mechanics: Given, cylinders: int) -> str:
 
 
 def _curve(mechanics: Given) -> Iterator[tuple[int, float]]:
-    """The lines `distance, ms` of a file, after one that counts them."""
+    """The lines `distance, ms` of a file, after the line with their number."""
     value = mechanics.left.get("Full seek curve")
     if value is None:
         raise InputError(
@@ -234,7 +234,7 @@ def _curve(mechanics: Given) -> Iterator[tuple[int, float]]:
 
 
 def _equation(mechanics: Given, cylinders: int, first: int) -> Iterator[tuple[int, float]]:
-    """The seek times of Ruemmler and Wilkes (1994): a root, then a line; the first as given."""
+    """Seek times after Ruemmler and Wilkes (1994): a square root, then a line. `first` is given."""
 
     def numbers(name: str, count: int) -> list[float]:
         value = mechanics.left.get(name, Value("nothing", mechanics.block.line))
@@ -260,7 +260,7 @@ def _equation(mechanics: Given, cylinders: int, first: int) -> Iterator[tuple[in
         else:
             ms = line + slope * distance
         yield distance, ms
-        # The root is followed closely; the line needs its two ends.
+        # The square root needs many points, the line two.
         step = max(1, distance // 16) if distance < until else cylinders
         further = distance + step
         if distance < until < further:

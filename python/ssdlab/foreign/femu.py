@@ -1,6 +1,6 @@
 """The options of FEMU's black-box drive in a shell script, such as `run-blackbox.sh`, as a drive.
 
-FEMU collects garbage by superblocks: a block of every unit, here of one.
+FEMU collects garbage by superblocks, a block of every unit; here a superblock has one block.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.foreign.parameters import Given, toml
 
-#: A script is smaller.
+#: Maximum size of a script.
 LARGEST_BYTES = 1 << 18
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([^\s\"';]+)", re.M)
-#: A value ends where the next option begins; one that the shell computes, at its parenthesis.
+#: A value ends at the next option; a shell expression at its closing parenthesis.
 _OPTION = re.compile(r"\b([a-z_]+)=[\"']?(\$\([^)]*\)|[^\s,\"';]*)")
-#: Options by the key that each becomes.
+#: Options by the resulting key.
 WHOLE = {
     "nchs": "channels", "luns_per_ch": "packages_per_channel", "pls_per_lun": "planes_per_die",
     "blks_per_pl": "blocks_per_plane", "pgs_per_blk": "pages_per_block",
@@ -53,7 +53,7 @@ def converted(path: Path) -> str:
     text = _COMMENT.sub("", text)
     variables = dict(_ASSIGNED.findall(text))
     known = {*WHOLE, *TIMES, *OTHERS}
-    # Words are kept as they stand, so that the message about them shows them.
+    # Words stay unchanged, for messages.
     options = {
         name: variables.get(value.strip("${}"), value) if value.startswith("$") else value
         for name, value in _OPTION.findall(text)
@@ -85,7 +85,7 @@ def _text(given: _Drive) -> str:
     if (size := given.whole("devsz_mb")) is not None:
         device["capacity"] = f"{size}MiB"
     timing = {key: f"{ns:.0f}ns" for name, key in TIMES.items() if (ns := given.number(name))}
-    # The time of a page on its channel, which most scripts leave out: then there is no bus.
+    # Transfer time of a page on its channel; without it, as in most scripts, there is no bus.
     crossing = given.number("ch_xfer_lat") or 0
     timing["bus_per_byte"] = f"{round(crossing * 1000 / page)}ps"
     device["timing"] = timing

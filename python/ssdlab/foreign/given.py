@@ -1,4 +1,4 @@
-"""Parameters of a block of DiskSim, each used once, so that none is dropped in silence."""
+"""Parameters of a DiskSim block, each used once, so that none is dropped silently."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ssdlab._core import InputError
 from ssdlab.foreign.parv import Block, Value
 
 SECTOR = 512
-#: No parameter is larger.
+#: Upper bound of all parameters.
 LARGEST = 1e15
-#: Parameters about printing or queue keeping; nothing depends on them here.
+#: Parameters on printing or queue statistics, without effect on results.
 PRINTED = ("Print stats", "Timing model", "Block count", "Blocks per element", "Init Seed")
 DISTRIBUTIONS = {"uniform": 2, "exponential": 2, "normal": 2, "poisson": 2}
 
@@ -27,26 +27,26 @@ class Given:
     def wrong(self, name: str, value: Value, problem: str) -> InputError:
         """The error about a parameter."""
         if self.block.is_hidden:
-            # The parameter is one that is known, and the problem is in words of this program.
+            # The parameter is known, and the problem text quotes nothing.
             where = f"{self.block.path}:{value.line}: {name}"
             return InputError(f"{where}: {problem} (its value is in a file that another names)")
         of = " ".join(filter(None, (self.block.type, self.block.name)))
         return InputError(f"{self.block.path}:{value.line}: {of}: {name} = {value}: {problem}")
 
     def refuse(self, name: str, problem: str, *fine: str) -> None:
-        """Raise `InputError` for a parameter that has another value than these, as numbers."""
+        """Raise `InputError` if a parameter's number is none of these."""
         value = self.left.pop(name, None)
         if value is not None and not _is_one_of(value, fine):
             raise self.wrong(name, value, problem)
 
     def neutral(self, *names: str, fine: tuple[str, ...] = ("0",)) -> None:
-        """Use up the parameters whose values change nothing; the others stay not modelled."""
+        """Consume parameters whose values have no effect; others remain not modelled."""
         for name in names:
             if name in self.left and _is_one_of(self.left[name], fine):
                 del self.left[name]
 
     def inner(self, name: str) -> Given | None:
-        """The block that a parameter is."""
+        """The parameter's value as a block."""
         value = self.left.get(name)
         if value is None or not isinstance(value.said, Block):
             return None
@@ -54,7 +54,7 @@ class Given:
         return Given(value.said)
 
     def number(self, name: str, most: float = LARGEST) -> float | None:
-        """A parameter that is a number from 0; None if it is not given."""
+        """The parameter's value as a number from 0; None if absent."""
         value = self.left.pop(name, None)
         return None if value is None else self.as_number(name, value, most)
 
@@ -69,7 +69,7 @@ class Given:
         return number
 
     def whole(self, name: str, least: int = 1) -> int | None:
-        """A parameter that counts something."""
+        """The parameter's value as a count."""
         value = self.left.get(name)
         number = self.number(name)
         if value is None or number is None:
@@ -79,7 +79,7 @@ class Given:
         return int(number)
 
     def word(self, name: str, choices: Mapping[str, Any]) -> Any:
-        """Meaning of the word or number of a parameter; None if it is not given."""
+        """Meaning of the word or number of a parameter; None if absent."""
         value = self.left.pop(name, None)
         if value is None:
             return None
@@ -88,7 +88,7 @@ class Given:
         return choices[str(value)]
 
     def distribution(self, name: str) -> str | None:
-        """A distribution as the open workload writes it."""
+        """A distribution in the syntax of the open workload."""
         value = self.left.pop(name, None)
         if value is None:
             return None
@@ -101,7 +101,7 @@ class Given:
         return f"{kind}({', '.join(f'{number:.12g}' for number in numbers)})"
 
     def rest(self) -> list[str]:
-        """The notes, and what of the block was not used."""
+        """The notes, including unused parameters of the block."""
         unused = [name for name in self.left if name not in PRINTED]
         if self.block.is_hidden and unused:
             where = f"{self.block.path}:{self.block.line}"

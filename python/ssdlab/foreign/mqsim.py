@@ -1,8 +1,8 @@
 """MQSim's two files as an experiment: the drive (`ssdconfig.xml`) and the workload.
 
 Read after MQSim's own configuration files (Tavakkol et al., FAST 2018). Every parameter is mapped,
-or named as not modelled, what changes results most first. MQSim's data cache, a DRAM in front of
-the drive that answers writes, is the write buffer.
+or noted as not modelled, in order of effect on results. MQSim's data cache, a DRAM in front of the
+drive that answers writes, is the write buffer.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ssdlab.foreign import xml
 from ssdlab.foreign.parameters import Given, toml
 
 DRIVE, WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
-#: Names of the two, of MQSim and of forks.
+#: Root elements of the two files, of MQSim and of forks.
 DRIVES, WORKLOADS = (DRIVE, "ExecParameterSet"), (WORKLOAD, "Workload_Definition")
 RESULTS = "MQSim_Results"
-#: Beginnings of elements that are flows.
+#: Prefixes of flow elements.
 FLOWS = ("IO_Flow_Parameter_Set", "SyntheticFlowParam", "TraceFlowParam")
-#: Parameters that forks call otherwise.
+#: Parameters that forks rename.
 ALIASES = {
     "Trace_File_Path": "File_Path", "Percentage_To_Be_Simulated": "Percentage_To_Be_Executed",
     "Replay_Count": "Relay_Count", "Page_Metadata_Capacity": "Page_Metadat_Capacity",
@@ -38,7 +38,7 @@ POLICIES = {
     "RANDOM_PP": "random",
     "FIFO": "fifo",
 }
-#: Requests of a flow that ends by its time.
+#: Number of requests of a flow that is limited by time.
 ENDLESS = 10**9
 SECTOR = 512
 TIME_UNITS = {"PICOSECOND": None, "NANOSECOND": "ns", "MICROSECOND": "us", "MILLISECOND": "ms"}
@@ -46,12 +46,12 @@ READ = ("Page_Read_Latency_LSB", "Page_Read_Latency_CSB", "Page_Read_Latency_MSB
 PROGRAM = tuple(name.replace("Read", "Program") for name in READ)
 #: Page types of each technology.
 TYPES = {"SLC": (0,), "MLC": (0, 2), "TLC": (0, 1, 2)}
-#: Choices that match the model.
+#: Choices equal to the model's.
 AS_HERE = {
     "Memory_Type": "FLASH", "Address_Mapping": "PAGE_LEVEL", "CMT_Sharing_Mode": "SHARED",
     "Data_Cache_Sharing_Mode": "SHARED",
 }  # fmt: skip
-#: Losses of a drive or a flow, by effect on results, largest first.
+#: Parameters of a drive or a flow that are lost in conversion, by effect on results, largest first.
 BY_EFFECT = (
     "Memory_Type", "Address_Mapping", "Caching_Mechanism", "Device_Level_Data_Caching_Mode",
     "SLC_Program_Latency", "SLC_Read_Latency", "TLC_Program_Latency", "TLC_Read_Latency",
@@ -63,12 +63,12 @@ BY_EFFECT = (
     "Dynamic_Wearleveling_Enabled", "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold",
     "CMT_Sharing_Mode", "Data_Cache_Sharing_Mode", "GC_Hard_Threshold",
 )  # fmt: skip
-#: Parameters of MQSim's reports, or without a counterpart that results could show.
+#: Parameters of MQSim's reports, or without an effect on results.
 WITHOUT_EFFECT = (
     "Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length", "Data_Cache_DRAM_Row_Size",
     "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_tRCD",
     "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP", "Flash_Comm_Protocol", "Intensity", "Seed",
-    "IO_Queue_Depth",  # what does not fit there waits in the host, and its latency counts
+    "IO_Queue_Depth",  # requests beyond the queue wait in the host, and that wait counts as latency
     "Preferred_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
     "Preferred_suspend_write_time_for_read", "Generated_Aligned_Addresses",
     "Address_Alignment_Unit",
@@ -76,9 +76,9 @@ WITHOUT_EFFECT = (
 
 
 def converted(path: Path) -> str:
-    """The file `path` as TOML, with what was not carried over as comments.
+    """The file `path` as TOML, with notes on unconverted parameters as comments.
 
-    Raises `InputError` for a file that is neither of the two.
+    Raises `InputError` for other files.
     """
     root = xml.read(path)
     if root.name in DRIVES:
@@ -105,7 +105,7 @@ class _Given(Given):
 
 
 class _Drive(_Given):
-    #: Whole numbers, by the key that each becomes.
+    #: Whole numbers, by the resulting key.
     WHOLE: Mapping[str, str] = {
         "Flash_Channel_Count": "channels",
         "Chip_No_Per_Channel": "packages_per_channel",
@@ -147,7 +147,7 @@ class _Drive(_Given):
         return toml({"device": device, "run": self._run()}, self.rest())
 
     def _zoned(self) -> str:
-        """The drive of zones as TOML, which the host cleans and whose map is of zones."""
+        """The zoned drive as TOML: the host cleans it, and the map has one entry per zone."""
         self.left.pop("Address_Mapping", None)
         count = {key: self.whole(name) or 1 for name, key in self.WHOLE.items()}
         page = int(self.number("Page_Capacity") or 8192)
@@ -159,7 +159,7 @@ class _Drive(_Given):
         width = math.prod(self.whole(name) or 1 for name in parts)
         timing, cell = self._timing(count["pages_per_block"])
         link = self._link()
-        # A zone has no limits of its own there, and commands take the controller no time.
+        # There, zones have no limits, and commands take no controller time.
         device: dict[str, Any] = {
             "kind": "zoned",
             "channels": count["channels"],
@@ -208,7 +208,7 @@ class _Drive(_Given):
         return run
 
     def _cache(self, device: dict[str, Any]) -> bool:
-        """The data cache as the write buffer, and the cached map; whether there is a buffer."""
+        """The data cache as write buffer, and the map cache; returns True if there is a buffer."""
         capacity = self.number("Data_Cache_Capacity")
         mechanisms = {"SIMPLE": True, "ADVANCED": True, "NONE": False, "TURNED_OFF": False}
         is_buffered = bool(self.word("Caching_Mechanism", mechanisms) and capacity)
@@ -220,13 +220,13 @@ class _Drive(_Given):
         elif capacity:
             self.left["Data_Cache_Capacity"] = f"{capacity:.0f}"
         if self.word("Ideal_Mapping_Table", self.YES_NO) is not False:
-            self.ignore("CMT_Capacity")  # the whole map is in memory
+            self.ignore("CMT_Capacity")  # the whole map is in DRAM
         elif memory := self.number("CMT_Capacity"):
             device["map"] = {"memory": f"{int(memory)}B"}
         return is_buffered
 
     def _suspension(self, device: dict[str, Any], is_buffered: bool) -> None:
-        """Operations that reads may suspend; a drive without a buffer suspends nothing here."""
+        """Operations that reads may suspend; drives without a buffer suspend none."""
         kinds = {
             "NONE": (), "PROGRAM": ("program",), "ERASE": ("erase",),
             "PROGRAM_ERASE": ("program", "erase"), "ERASE_PROGRAM": ("program", "erase"),
@@ -241,7 +241,7 @@ class _Drive(_Given):
         device["suspend"] = {kind: f"{times[kind] or 0:.10g}ns" for kind in suspended}
 
     def _levelling(self, device: dict[str, Any]) -> None:
-        """Dynamic wear levelling opens the least worn block, static moves cold data there."""
+        """Wear levelling: dynamic opens the least worn block, static moves cold data."""
         if self.word("Dynamic_Wearleveling_Enabled", self.YES_NO):
             device["free_order"] = "least-worn"
         if not self.word("Static_Wearleveling_Enabled", self.YES_NO):
@@ -253,11 +253,11 @@ class _Drive(_Given):
         self.notes.append(f"Static_Wearleveling: by the share of life that is left{said}")
 
     def _timing(self, pages: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The times, and the cells where each type of page has its own."""
+        """Timing, and cells if page types differ in time."""
         timing: dict[str, Any] = {}
         technology = self.word("Flash_Technology", {name: name for name in TYPES}) or "SLC"
         types = TYPES[technology]
-        # Word lines that a block has in part are none.
+        # Partial word lines of a block are dropped.
         bits = len(types) if pages % len(types) == 0 else 1
         for names, key in ((READ, "read"), (PROGRAM, "program")):
             times = [self.number(name) for name in names]
@@ -267,7 +267,7 @@ class _Drive(_Given):
             if key == "read" and bits == len(used) and len({*used}) > 1:
                 timing[key] = ", ".join(f"{it:.10g}ns" for it in used)
                 continue
-            # A word line is programmed page by page, each in its share of the time.
+            # A word line is programmed page by page, each page in its share of the time.
             mean = sum(used) / len(used)
             timing[key] = f"{round(mean * (bits if key == 'program' else 1))}ns"
             if len({*used}) > 1:
@@ -280,7 +280,7 @@ class _Drive(_Given):
             timing["erase"] = f"{erase:.10g}ns"
         rate, width = self.number("Channel_Transfer_Rate"), self.number("Flash_Channel_Width") or 1
         if rate:
-            # A rate, because most drives' times per byte are no whole number of ps.
+            # A rate: most drives' times per byte are not whole ps.
             timing["bus_rate"] = f"{rate * width:.10g}MT/s"
         return timing, {"bits": bits} if bits > 1 else {}
 
@@ -368,7 +368,7 @@ def _workload(path: Path, root: xml.Element) -> str:
 
 
 def _everywhere(given: _Given) -> None:
-    """Lists of parts that begin at the first one are taken as the whole drive, in one note."""
+    """Lists of units that begin at the first one are taken as the whole drive, with one note."""
     names = ("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs")
     stated = {name: given.left[name] for name in names if name in given.left}
     first = [re.fullmatch(r"0(?:-(\d+)|(?:,\d+)*)", it.replace(" ", "")) for it in stated.values()]
@@ -394,7 +394,7 @@ def _trace(given: _Given) -> dict[str, Any]:
 
 
 def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
-    """A class of threads, how many requests it asks (0: until its time), and that time in ns."""
+    """A class of threads, its number of requests (0: limited by time), and its time in ns."""
     found: dict[str, Any] = {"threads": 1}
     sectors = given.number("Average_Request_Size") or 8
     size = max(int(sectors), 1) * SECTOR

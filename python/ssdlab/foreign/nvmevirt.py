@@ -1,7 +1,7 @@
-"""A drive of NVMeVirt's header `ssd_config.h`: numbers that `#define` names, by model of drive.
+"""A drive of NVMeVirt's header `ssd_config.h`: numbers from `#define` lines, by drive model.
 
-The models stand between `#if (BASE_SSD == NAME)` and `#endif`; the one with pages and erasures is
-read, models of zones, of keys and values and without flash are named.
+The models stand between `#if (BASE_SSD == NAME)` and `#endif`; the model of a conventional SSD is
+read; zoned, key-value and non-flash models are named.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.foreign.parameters import LARGEST, Given, toml
 
-#: A header is smaller.
+#: Maximum size of a header.
 LARGEST_BYTES = 1 << 18
-#: Names stand for names, so deep.
+#: Maximum depth of names defined by names.
 DEEPEST = 16
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*?)[ \t]*$", re.M)
@@ -33,16 +33,16 @@ WHOLE = {
     "NAND_CHANNELS": "channels", "LUNS_PER_NAND_CH": "packages_per_channel",
     "PLNS_PER_LUN": "planes_per_die", "BLKS_PER_PLN": "blocks_per_plane",
 }  # fmt: skip
-#: Bits of a cell by the mode, and the pages of a word line in the order in which they are written.
+#: Bits per cell by mode, and the pages of a word line in program order.
 CELLS = {"CELL_MODE_SLC": 1, "CELL_MODE_MLC": 2, "CELL_MODE_TLC": 3, "1": 1, "2": 2, "3": 3}
 PAGES = ("LSB", "MSB", "CSB")
-#: A drive of pages and erasures, and not of zones.
+#: Type of a conventional, not zoned drive.
 PAGED = "SSD_TYPE_CONV"
-#: More than commands that are outstanding.
+#: More than the maximum queue depth.
 CORES = 1024
-#: Without a number of the file: a block follows from the memory that the module is given.
+#: Not in the file: the block size depends on the memory given to the module.
 BLOCK_BYTES = 4 << 20
-#: Numbers that say the same as others, or nothing about time.
+#: Redundant numbers, or numbers without effect on time.
 OTHERS = ("NR_NAMESPACES", "NS_SSD_TYPE_1", "NS_CAPACITY_0", "NS_CAPACITY_1", "MDTS", "LBA_BITS",
           "LBA_SIZE", "NAND_READ_LATENCY_CSB", "NAND_4KB_READ_LATENCY_CSB", "BLK_SIZE")  # fmt: skip
 
@@ -80,15 +80,15 @@ def converted(path: Path) -> str:
 
 
 def _models(text: str) -> dict[str, dict[str, str]]:
-    """Definitions of each branch of BASE_SSD; outside of all under an empty name."""
+    """Definitions by branch of BASE_SSD; an empty name for those outside."""
     found: dict[str, dict[str, str]] = {}
-    #: The conditions around a line: a model, None where the line is left out, else empty.
+    #: The conditions around a line: a model, None if the line is excluded, else empty.
     around: list[str | None] = []
     for word, rest in _DIRECTIVE.findall(_COMMENT.sub("", text)):
         if word.startswith("if"):
             around.append(_branch(rest))
         elif word in ("elif", "else") and around:
-            # Of the two halves of a condition one counts.
+            # Only one branch of a condition applies.
             before = around.pop()
             around.append(_branch(rest) if word == "elif" else None if before == "" else "")
         elif word == "endif" and around:
@@ -102,7 +102,7 @@ def _models(text: str) -> dict[str, dict[str, str]]:
 
 
 def _bare(value: str) -> str:
-    """A value without parentheses around a word."""
+    """A value, without parentheses around a single word."""
     word = value.strip().removeprefix("(").removesuffix(")").strip()
     return word if word.isidentifier() else value.strip()
 
@@ -114,7 +114,7 @@ def _branch(condition: str) -> str | None:
 
 
 def _said(name: str, defined: Mapping[str, str]) -> str:
-    """The number of a name, or its word where it is none."""
+    """The number of a name, or its word if it is not a number."""
     number = _number(defined[name], defined)
     return defined[name] if number is None else f"{number:.12g}"
 
@@ -190,7 +190,7 @@ def _text(given: _Drive, defined: Mapping[str, str]) -> str:
         if (ns := given.number(name))
     }  # fmt: skip
     if firmware:
-        # It is time of a command, for which no other waits.
+        # This time delays only its own command.
         device["firmware"] = firmware | {"cores": CORES}
     given.ignore(*OTHERS)
     return toml({"device": device}, given.rest())

@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-#: No parameter is larger: bytes, requests, nanoseconds.
+#: Upper bound of all parameters: bytes, requests, nanoseconds.
 LARGEST = 1e18
 
 
@@ -18,7 +18,7 @@ class Given:
 
     #: Unsupported parameters, by effect on results, largest first.
     by_effect: Sequence[str] = ()
-    #: Parameters without an effect on results here.
+    #: Parameters without an effect on results.
     without_effect: Collection[str] = ()
 
     def __init__(self, path: Path, given: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class Given:
         return choices[value.upper()]
 
     def number(self, name: str) -> float | None:
-        """A parameter that is a number; None if it is not given."""
+        """The parameter's value as a number; None if absent."""
         value = self.left.pop(name, None)
         if value is None:
             return None
@@ -50,7 +50,7 @@ class Given:
         return number
 
     def whole(self, name: str) -> int | None:
-        """A parameter that is a count of at least one."""
+        """The parameter's value as a count of at least one."""
         stated = self.left.get(name, "")
         number = self.number(name)
         if number is not None and (number < 1 or number != int(number)):
@@ -58,7 +58,7 @@ class Given:
         return None if number is None else int(number)
 
     def ignore(self, *names: str) -> None:
-        """Marks parameters as having no effect beside the others."""
+        """Mark parameters without effect beside the others."""
         self.idle += [name for name in names if self.left.pop(name, None) is not None]
 
     def wrong(self, name: str, value: str, problem: str) -> InputError:

@@ -1,9 +1,8 @@
 """The language of DiskSim's parameter files: typed blocks of `several words = value`.
 
-A file is a sequence of blocks (`TYPE NAME { ... }`), of instances (`instantiate [ a, b .. d ] as
-NAME`), of a `topology`, and of other files that are read in its place (`source FILE`). Nothing in
-it is run. Read after the manual of DiskSim 4.0 (Bucy, Schindler, Schlosser and Ganger,
-2008), chapter 3.
+A file is a sequence of blocks (`TYPE NAME { ... }`), instances (`instantiate [ a, b .. d ] as
+NAME`), a `topology`, and included files (`source FILE`). Nothing in it is executed. Read after the
+manual of DiskSim 4.0 (Bucy, Schindler, Schlosser and Ganger, 2008), chapter 3.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from ssdlab._core import InputError
 
 #: Maximum size of a parameter file with its includes.
 LARGEST = 1 << 20
-#: Depth of files that read files, and of blocks in blocks.
+#: Maximum depth of includes, and of nested blocks.
 DEEPEST = 8
-#: Instances that a range such as `disk0 .. disk99` may stand for.
+#: Maximum number of instances in a range such as `disk0 .. disk99`.
 MOST = 4096
 
-#: Message about a file that another one names, in place of its words.
+#: Message on an included file, which quotes nothing of it.
 HIDDEN = (
     "this line is not as in a parameter file of DiskSim; look at it there, for words of a file are "
     "not shown where {by} names it"
@@ -49,27 +48,27 @@ class Value(NamedTuple):
 
 @dataclass
 class Block:
-    """A block: its type, its name (empty if it is a value), its parameters, and where it is."""
+    """A block: type, name (empty if it is a value), parameters and position."""
 
     path: Path
     type: str
     name: str
     line: int
     given: dict[str, Value] = field(default_factory=dict)
-    #: True if it stands in a file that another one names: its text is never quoted.
+    #: True if it is in an included file: its text is never quoted.
     is_hidden: bool = False
 
 
 @dataclass
 class Parameters:
-    """A whole file: its blocks, and what each instance is an instance of."""
+    """A whole file: its blocks, and the block of each instance."""
 
     path: Path
     blocks: list[Block] = field(default_factory=list)
     instances: dict[str, str] = field(default_factory=dict)
     #: Missing included files.
     absent: list[str] = field(default_factory=list)
-    #: Names of hidden instances, and their types.
+    #: Names and types of instances from included files, which are not quoted.
     hidden: set[str] = field(default_factory=set)
 
     def of_type(self, type_: str) -> list[Block]:
@@ -90,7 +89,7 @@ def read(path: Path) -> Parameters:
 
 
 class _Reader:
-    """Reads one file into `into`; `left` is how many bytes all of them may still have."""
+    """Reads one file into `into`; `left` is the remaining byte limit of all files."""
 
     def __init__(self, path: Path, into: Parameters, deep: int, left: list[int]) -> None:
         self.path, self.into, self.deep, self.left = path, into, deep, left
@@ -125,12 +124,12 @@ class _Reader:
             yield _Token("", line)
 
     def wrong(self, problem: str, line: int | None = None) -> InputError:
-        """An error about a line, by default the present one."""
+        """An error about a line, by default the current one."""
         said = HIDDEN.format(by=self.by) if self.deep else problem
         return InputError(f"{self.path}:{line or self.now.line}: {said}")
 
     def take(self, wanted: str = "") -> _Token:
-        """The next token, which must be `wanted` if that is given."""
+        """The next token, which must equal `wanted` if given."""
         token = self.now
         if wanted and token.text != wanted:
             found = repr(token.text) if token.text else "the end of the file"
@@ -160,7 +159,7 @@ class _Reader:
                 )
 
     def source(self, name: _Token) -> None:
-        """Another file, read in this place; where it is not there, only its name is known."""
+        """Read an included file; if it is missing, only its name is recorded."""
         other = self.path.parent / name.text
         if self.deep >= DEEPEST:
             raise InputError(f"{self.path}:{name.line}: files read files, {DEEPEST} deep")
@@ -170,7 +169,7 @@ class _Reader:
         _Reader(other, self.into, self.deep + 1, self.left).file()
 
     def sourced(self, name: _Token) -> Block | None:
-        """The block that a file has, which is a value here; None where the file is not there."""
+        """The block of an included file, as a value; None if the file is missing."""
         inside = Parameters(self.into.path)
         before, self.into = self.into, inside
         try:
@@ -181,7 +180,7 @@ class _Reader:
         return inside.blocks[0] if inside.blocks else None
 
     def instantiate(self) -> None:
-        """`[ names ] as NAME`, in which `a0 .. a3` are four."""
+        """Parse `[ names ] as NAME`; `a0 .. a3` are four names."""
         self.take("[")
         names: list[str] = []
         while self.now.text != "]":
@@ -210,7 +209,7 @@ class _Reader:
         return [f"{begins[1]}{number}" for number in numbers]
 
     def topology(self) -> None:
-        """Topology; here the organization of the devices alone decides."""
+        """Skip the topology: only the organization of the devices matters."""
         deep = 0
         while self.now.text != "[":
             self.take()

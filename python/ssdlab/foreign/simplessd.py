@@ -9,16 +9,16 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.foreign.parameters import Given, toml
 
-#: A configuration is smaller.
+#: Maximum size of a configuration.
 LARGEST_BYTES = 1 << 18
 WHOLE = {
     "pal.channel": "channels", "pal.package": "packages_per_channel", "pal.die": "dies_per_package",
     "pal.plane": "planes_per_die", "pal.block": "blocks_per_plane", "pal.page": "pages_per_block",
 }  # fmt: skip
-#: The pages of a word line, by the type of the cells.
+#: Pages per word line, by cell type.
 TYPES = {"0": ("lsb",), "1": ("lsb", "msb"), "2": ("lsb", "csb", "msb")}
 POLICIES = {"0": "greedy", "1": "cost-benefit", "2": "random", "3": "d-choices"}
-#: Bandwidth of a lane, MB/s, by the generation as SimpleSSD counts it.
+#: Bandwidth of a lane, MB/s, by SimpleSSD's number of the generation.
 LANES = {"0": 250, "1": 500, "2": 985}
 SWITCH = {"0": False, "1": True, "true": True, "false": False}
 
@@ -93,7 +93,7 @@ def _text(given: _Drive) -> str:
 
 
 def _timing(given: _Drive, pages: int) -> tuple[dict[str, str], int]:
-    """The times, of which SimpleSSD counts ps, and the pages of a word line."""
+    """Timing, in ps in SimpleSSD, and the pages of a word line."""
     types = given.word("pal.nandtype", TYPES) or ("lsb",)
     times = {
         kind: [given.number(f"pal.{page}{kind}") or 0 for page in types]

@@ -1,7 +1,7 @@
 """Wear reported by a drive: JSON of `smartctl -j` and of `nvme smart-log -o json`.
 
-Only what the file states is read. The flash of a SATA drive, by which erase counts become bytes
-that were programmed, is in no such file: `Wear.programmed` takes it.
+Only what the file states is read. The raw flash size of a SATA drive, which converts erase counts
+to programmed bytes, is in no such file: it is an argument of `Wear.programmed`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Bytes of a data unit of NVMe: a thousand blocks of 512.
+#: Bytes of an NVMe data unit: 1000 blocks of 512 B.
 DATA_UNIT = 512_000
-#: Mean erase counts, by the names that smartmontools' database has.
+#: Names of mean erase counts in smartmontools' database.
 ERASES = (
     "Wear_Leveling_Count", "Average_Block_Erase_Count", "Ave_Block_Erase_Count", "Avg_Erase_Count",
     "Average_Erase_Count", "Mean_Erase_Count", "Ave_Block-Erase_Count", "Avg_Block_Erase_Count",
 )  # fmt: skip
-#: Attributes whose normalised value falls from 100 as the life of the flash is used.
+#: Attributes whose normalised value falls from 100 with wear.
 LIFE_LEFT = (
     "Wear_Leveling_Count", "Media_Wearout_Indicator", "SSD_Life_Left", "Percent_Lifetime_Remain",
     "Remaining_Lifetime_Perc", "Perc_Rated_Life_Remain", "Drive_Life_Remaining%", "Wear_Levelling",
@@ -50,17 +50,17 @@ class Wear:
     #: The mean erase count of the blocks.
     erases: float | None = None
     power_on_hours: float | None = None
-    #: Used share of the flash's life, as reported. above 1 beyond its rating.
+    #: Used share of the flash's life, as reported; above 1 beyond its rating.
     life_used: float | None = None
 
     def programmed(self, flash_bytes: float | None = None) -> float | None:
-        """Bytes that were programmed: as counted, or as so much flash that was erased so often."""
+        """Programmed bytes: as counted, or flash size times mean erase count."""
         if self.flash_written_bytes is not None or flash_bytes is None or self.erases is None:
             return self.flash_written_bytes
         return self.erases * flash_bytes
 
     def amplification(self, flash_bytes: float | None = None) -> float | None:
-        """Write amplification so far; None where one of its parts is unknown."""
+        """Write amplification so far; None if an input is unknown."""
         programmed = self.programmed(flash_bytes)
         if programmed is None or not self.host_written_bytes:
             return None
@@ -74,7 +74,7 @@ class Wear:
         return self.host_written_bytes / self.power_on_hours
 
     def rating_used(self, rated_bytes: float) -> float | None:
-        """The share of a rating in bytes that the host has written."""
+        """Host bytes written, as a share of the rating."""
         return None if self.host_written_bytes is None else self.host_written_bytes / rated_bytes
 
 
@@ -100,7 +100,7 @@ def _inside(said: Any, *names: str) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """A count of at least zero; newer programs write large ones as text, or in two halves."""
+    """A count of at least zero; newer versions write large counts as text, or in two halves."""
     if isinstance(value, Mapping) and {"hi", "lo"} <= set(value):
         high, low = _number(value["hi"]), _number(value["lo"])
         return None if high is None or low is None else high * 2.0**64 + low
@@ -179,7 +179,7 @@ def _of_ata(said: Mapping[str, Any], table: list[Mapping[str, Any]]) -> dict[str
 
 
 def _statistics(said: Mapping[str, Any], block: float) -> dict[str, Any]:
-    """The device statistics of ATA, whose units the standard says: they go before attributes."""
+    """Add ATA device statistics, whose units are standard: they override attributes."""
     found: dict[str, Any] = {}
     pages = _inside(said, "ata_device_statistics", "pages")
     for page in pages if isinstance(pages, list) else []:

@@ -9,14 +9,14 @@ from ssdlab.foreign.parv import Value
 
 
 def ssd_keys(given: Given) -> dict[str, Any]:
-    """The keys of `device` that make `disksim-ssd` the drive of a block `ssdmodel_ssd`."""
+    """Keys of `device` that turn `disksim-ssd` into the drive of a block `ssdmodel_ssd`."""
     device: dict[str, Any] = {"preset": "disksim-ssd"}
     elements = given.whole("Flash chip elements") or 8
     device["channels"], device["packages_per_channel"] = elements, 1
     device |= _planes(given)
     page = (given.whole("Page size") or 8) * SECTOR
     device["page_size"] = f"{page}B"
-    # 16 B a sector are the spare area of a page.
+    # The spare area has 16 B per sector.
     device["spare_size"] = f"{page // SECTOR * 16}B"
     if (pages := given.whole("Pages per block")) is not None:
         device["pages_per_block"] = pages

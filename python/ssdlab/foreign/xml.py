@@ -1,4 +1,4 @@
-"""XML of configuration files: elements and texts. No entities, no document types."""
+"""XML of configuration files: elements and text, without entities and document types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.parsers import expat
 from ssdlab import reading
 from ssdlab._core import InputError
 
-#: A configuration is smaller, and its elements do not lie so deep in each other.
+#: Maximum size of a configuration, and maximum depth of its elements.
 LARGEST, DEEPEST = 1 << 20, 64
 #: Comments, instructions and tags.
 _MARKUP = re.compile(
@@ -28,7 +28,7 @@ class Element:
     inside: list[Element] = field(default_factory=list)
 
     def leaves(self) -> dict[str, str]:
-        """The texts of all elements without others, by name, however deep they lie."""
+        """Texts of all leaf elements, by name, at any depth."""
         found: dict[str, str] = {}
         for element in self.inside:
             if element.inside:
@@ -76,7 +76,7 @@ def read(path: Path) -> Element:
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        # The others concern unknown encodings.
+        # Other errors concern unknown encodings.
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not XML: {error}") from None
@@ -84,7 +84,7 @@ def read(path: Path) -> Element:
 
 
 def _closed(content: bytes) -> bytes:
-    """A text whose elements are closed by name: MQSim's reader looks at none."""
+    """The text with closing tags corrected: MQSim's reader ignores their names."""
     open_: list[bytes] = []
 
     def tag(found: re.Match[bytes]) -> bytes:

@@ -1,11 +1,11 @@
 """The live device: a simulated device that any program can use as a block device, over NBD or
 NVMe/TCP, as a file or in a virtual machine.
 
-`serve` starts it, and is in `ssdlab` itself; the device then answers its clients on threads of its
-own until `LiveDevice.stop`. The command shows it on a page (`watch`), on a server for this machine
-alone: the page sends queries, which are not recorded, and orders, which need its key. The device
-keeps counters since its start and no state for viewers; `looker` computes rates from them at one
-interval, however many pages are open. So watching changes nothing.
+`serve` starts it, and is in `ssdlab` itself; the device then answers its clients on separate
+threads until `LiveDevice.stop`. `watch` serves a page about the device, to this machine only. The
+page sends queries, which are not recorded, and orders, which need its key. The device keeps
+counters since its start and no state for viewers; `looker` samples them at one interval for all
+pages. So watching changes no result.
 """
 
 from __future__ import annotations
@@ -50,33 +50,33 @@ def serve(
     """Serve a simulated device as a block device, and return the running `LiveDevice`.
 
     - `device`, `seed`, `set`, `allow_code`: as for `ssdlab.run`;
-    - `socket`: the path of the Unix socket to make; or `port`: the TCP port of `host`, 0 being any
-      that is free. Another host than this machine needs `allow_remote`, and NBD knows no passwords;
-    - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
-    - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
-      guest (`vhost-user-blk`);
+    - `socket`: the path of the Unix socket to create; or `port`: the TCP port of `host`, 0 for any
+      free port. Another host than this machine needs `allow_remote`; NBD has no passwords;
+    - `mount`: an empty directory, in which the device appears as the file `disk`;
+    - `vhost_user`: the path of the Unix socket for a hypervisor, which attaches it as a guest's
+      disk (`vhost-user-blk`);
     - `namespaces`: division into NVMe/TCP namespaces 1, 2, ..., in order, such as "50%, 1GiB thin
       100MiB, 1GiB lba 4KiB"; otherwise one of all;
-    - `nvme`: the address at which hosts of NVMe/TCP find it, such as "tcp://127.0.0.1:4420". Of
-      these five, one is needed;
-    - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
-    - `backing`: the file with the data, which is made if there is none; without it they are in
-      memory and end with the server;
-    - `record`: the trace that is written at the end, in the format that its extension names;
-    - `time_scale`: 1 s of the model takes this many seconds on the clock;
-    - `realtime`: run at real-time priority, where the system allows it;
-    - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
+    - `nvme`: the address for NVMe/TCP hosts, such as "tcp://127.0.0.1:4420". At least one of these
+      five is required;
+    - `size`: the size seen by clients, such as "1GiB", at most the device's capacity;
+    - `backing`: the file with the data, created if missing; without it data is in memory and lost
+      at the end;
+    - `record`: the trace to write at the end, in the format of its extension;
+    - `time_scale`: wall-clock seconds per simulated second;
+    - `realtime`: run at real-time priority, if the system allows it;
+    - `control`: the path of the control socket (`ssdlab.control.order`);
     - `overhead`: the file with the transport latency, as `ssdlab serve overhead` measures it;
-    - `read_only`: whether clients may change nothing;
-    - `tls_certificates`: the directory with `server-cert.pem` and `server-key.pem`, with which
-      clients must use TLS; may use it with `tls` "on", and cannot with "off". With
-      `tls_verify_peer` they must show a certificate that `ca-cert.pem` there has signed.
+    - `read_only`: reject writes of clients;
+    - `tls_certificates`: the directory with `server-cert.pem` and `server-key.pem`. Clients must
+      use TLS, may with `tls` "on", and cannot with "off". With `tls_verify_peer` they need a
+      certificate signed by `ca-cert.pem` there.
 
-    With `backing` a drive that has a state is kept beside the data, in a file with the same name
-    and `.drive`, and restored at the next start: its wear stays.
+    With `backing` the drive's state is saved beside the data, in a file with the extension
+    `.drive`, and restored at the next start, wear included.
 
-    Raises `InputError` for wrong input and on systems other than Linux, and `OSError` for what the
-    system refuses.
+    Raises `InputError` for wrong input and on systems other than Linux, and `OSError` for system
+    errors.
     """
     stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
     position: dict[str, Any] = {

@@ -335,7 +335,7 @@ def serve(
         if secure is not None:
             rooms = [Room("", describe(device), stack, settings)]
 
-    # A door is at a socket or a port.
+    # The listener of exports is at a socket or a port.
     has_place = not rooms or socket is not None or port is not None
     # Before serving, SIGTERM interrupts like Ctrl-C.
     with SigtermInterrupts(), tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
@@ -391,7 +391,7 @@ def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
     try:
         ended = live.stop()
     except OSError as error:
-        # For an unwritable record or drive: the results are there all the same.
+        # The record or drive is unwritable, but the results exist.
         if live.results is None:
             raise click.ClickException(str(error)) from None
         delivery.failed(f"{error}; the results are not lost")
@@ -405,7 +405,7 @@ def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
 
 
 def _as_json(results: dict[str, Results]) -> str:
-    """The results of the only device, or by the names of the exports."""
+    """The results of the only device, or of all exports by name."""
     if list(results) == [""]:
         return results[""].to_json()
     every = {name: json.loads(result.to_json()) for name, result in results.items()}
@@ -419,7 +419,7 @@ def _attend(
     vhost_user: Path | None,
     page: Watch | None,
 ) -> int:
-    """Stay until a signal comes or the command ends; the command's status."""
+    """Wait for a signal or the end of the command; returns the command's status."""
     stopped = False
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -466,7 +466,7 @@ def _attend(
 
 
 def _status_line(live: LiveDevice | LiveExports, quiet: bool) -> Callable[..., None]:
-    """A function that renews the line on a terminal once a second, and clears it at last."""
+    """A function that updates a terminal's status line once a second, and finally clears it."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         return lambda last=False: None
     from ssdlab.live import display

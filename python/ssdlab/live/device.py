@@ -19,24 +19,24 @@ LOOPBACK = "127.0.0.1"
 
 
 class Status(NamedTuple):
-    """Counts since a live device began to be served."""
+    """Counters since the start of serving."""
 
     requests: int
     """Requests answered."""
     bytes: int
-    """Bytes that they read, wrote and trimmed."""
+    """Bytes read, written and trimmed by them."""
     latency_seconds: float
-    """The sum of their latencies, as the model says."""
+    """Sum of their simulated latencies."""
     write_amplification: float | None
-    """Write amplification so far, if the device has one; renewed about once a second."""
+    """Write amplification so far, if defined; updated about once a second."""
     late_share: float
-    """The share of requests that were late; renewed about once a second."""
+    """Share of late requests; updated about once a second."""
 
 
 class LiveDevice:
-    """A device that is being served; made by `ssdlab.serve`.
+    """A served device; made by `ssdlab.serve`.
 
-    As a context manager it stops at the end of the block; its results are then in `results`.
+    As a context manager it stops at the end of the block; `results` then has its results.
     """
 
     def __init__(self, core: _core.LiveDevice) -> None:
@@ -44,24 +44,24 @@ class LiveDevice:
         self.uri: str = core.uri or ""
         """Address for NBD clients, such as `nbd+unix:///?socket=/ssd`, or empty."""
         self.nvme: str = core.nvme or ""
-        """Address for hosts of NVMe/TCP, such as `tcp://127.0.0.1:4420`, or empty."""
+        """Address for NVMe/TCP hosts, such as `tcp://127.0.0.1:4420`, or empty."""
         self.file: Path | None = None if core.file is None else Path(core.file)
-        """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
+        """The file of the device, such as `/tmp/ssd/disk`; None if not mounted."""
         self.size_bytes: int = core.size_bytes
         """Size of the device for its clients."""
         self.warnings: list[str] = core.warnings
         """Warnings."""
         self.results: Results | None = None
-        """The results; None until it has stopped."""
+        """The results; None before it has stopped."""
         self._door: LiveExports | None = None
 
     def stop_with(self, door: LiveExports) -> None:
-        """The door ends when the device is stopped, because it has no other device."""
+        """Stop the listener with the device, as it has no other device."""
         self.warnings = door.warnings
         self._door = door
 
     def status(self) -> Status | None:
-        """Counters so far; None when it has stopped."""
+        """Counters so far; None after it has stopped."""
         now = self._core.status()
         if now is None:
             return None
@@ -71,34 +71,34 @@ class LiveDevice:
     def say(self, line: str) -> dict[str, Any]:
         """Send an order, such as "slow 2", and return the answer, as `ssdlab.control.order` does.
 
-        This needs no control socket. Raises `InputError` when the device has stopped.
+        This needs no control socket. Raises `InputError` after the device has stopped.
         """
         from ssdlab.control import patiently
 
         return patiently(self._core.say, line)
 
     def watch(self, port: int = 0) -> Watch:
-        """Show the device on a page, on this port of this machine; 0 takes any that is free.
+        """Serve a page about the device, on this port of this machine; 0 for any free port.
 
-        The page is at `url` of the result until its `close`, or the end of its `with`.
+        The page is at the result's `url` until its `close` or the end of its `with`.
         """
         from ssdlab.live.watch import Watch
 
         return Watch(self._core.say, self.uri, self.size_bytes, port)
 
     def events(self) -> int | None:
-        """Number of events recorded with data; None if they are not.
+        """Number of events recorded with data; None without recording.
 
-        An event is that a write, trim or flush was asked, or that one was answered.
+        An event is the submission or completion of a write, trim or flush.
         """
         return self._core.events()
 
     def stop(self) -> Results:
-        """Complete outstanding requests, end, and return the `Results`.
+        """Complete outstanding requests, stop, and return the `Results`, in a simulation's form,
+        with a section `live` on timing.
 
-        They have the form of a simulation's, and a section `live` about the timing. Raises
-        `OSError` if the recorded trace or the drive cannot be written; its attribute `results` has
-        the results.
+        Raises `OSError`, with the attribute `results`, if the recorded trace or the drive cannot be
+        written.
         """
         if self._door is not None:
             door, self._door = self._door, None
@@ -106,7 +106,7 @@ class LiveDevice:
         try:
             text = self._core.stop()
         except OSError as error:
-            # For an unwritable record or drive; the results are there.
+            # The record or drive is unwritable, but the results exist.
             if isinstance(found := getattr(error, "results", None), str):
                 self.results = Results.from_json(found)
                 error.results = self.results  # type: ignore[attr-defined]
@@ -139,8 +139,8 @@ def serve_layers(
 ) -> LiveDevice:
     """Serve the device of the experiment made of `stack`; otherwise as `serve`.
 
-    All that clients change is recorded with its data in the file `record_data`, for crash tests.
-    A device `behind` a door, under a name and with a description, has no address of its own.
+    The file `record_data` records all changes of clients with their data, for crash tests. A device
+    `behind` a shared listener, with a name and a description, has no separate address.
     """
     portable.refuse_without_live_device()
     roles.refuse_shared(roles.of_device(settings | {"record": record}))

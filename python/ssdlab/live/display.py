@@ -12,7 +12,7 @@ CLEAR = "\r\x1b[K"
 
 
 class StatusLine:
-    """A line on standard error about the last interval, renewed in place."""
+    """A status line on standard error about the last interval, updated in place."""
 
     def __init__(self, live: LiveDevice | LiveExports, seconds: float) -> None:
         self._live = live
@@ -21,7 +21,7 @@ class StatusLine:
         self._at = time.monotonic()
 
     def show(self, last: bool = False) -> None:
-        """Renew the line if its interval is over; clear it with `last`."""
+        """Update the line if its interval is over; clear it with `last`."""
         if last:
             sys.stderr.write(CLEAR)
             sys.stderr.flush()
@@ -36,7 +36,7 @@ class StatusLine:
 
 
 def status_text(before: Status, now: Status, seconds: float) -> str:
-    """Counts between two looks, in a line of at most 79 characters."""
+    """Counts between two samples, in a line of at most 79 characters."""
     requests = now.requests - before.requests
     rate = (now.bytes - before.bytes) / 1e6 / seconds
     parts = [f"{requests / seconds:,.0f} IOPS", f"{rate:,.1f} MB/s"]

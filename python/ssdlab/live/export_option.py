@@ -1,4 +1,4 @@
-"""`--export NAME=DEVICE,...` of `ssdlab serve`: the options of one of several drives."""
+"""`--export NAME=DEVICE,...` of `ssdlab serve`: the options of one drive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ssdlab.live import roles
 from ssdlab.live.exports import Room, describe
 from ssdlab.running.stack import above
 
-#: Options of an export, beside the keys of its experiment, which have a dot.
+#: Options of an export; keys of its experiment contain a dot.
 WORDS = (
     "size",
     "backing",
@@ -33,9 +33,9 @@ def room_of(
     settings: dict[str, Any],
     allow_code: bool,
 ) -> Room:
-    """The device of one `--export`; its own values override the common ones.
+    """The device of one `--export`; its values override the common ones.
 
-    A comma within a value is written twice. Raises `InputError` for invalid text.
+    A doubled comma stands for a comma within a value. Raises `InputError` for invalid text.
     """
     first, *pieces = (it.replace("\0", ",") for it in text.replace(",,", "\0").split(","))
     name, _, device = first.partition("=")
@@ -80,5 +80,5 @@ def room_of(
 
 
 def variable(name: str) -> str:
-    """The variable of the environment with the URI of an export, for `--run`."""
+    """Environment variable with the URI of an export, for `--run`."""
     return "uri_" + "".join(it if it.isalnum() and it.isascii() else "_" for it in name)

@@ -20,12 +20,12 @@ LAYERS = ("device", "seed", "set", "allow_code")
 
 
 class Room(NamedTuple):
-    """A device behind a door."""
+    """A device behind a shared listener."""
 
     name: str
-    """Name under which clients find it."""
+    """Export name."""
     description: str
-    """A line for people."""
+    """Description."""
     stack: list[Layer]
     """The layers of its experiment."""
     settings: dict[str, Any]
@@ -55,15 +55,15 @@ class LiveExports:
             prefix = f"export {name}: " if len(devices) > 1 else ""
             self.warnings += [f"{prefix}{warning}" for warning in device.warnings]
         self.results: dict[str, Results] | None = None
-        """The results by export; None until they have stopped."""
+        """The results by export; None before they have stopped."""
 
     def __getitem__(self, name: str) -> LiveDevice:
         return self.devices[name]
 
     def status(self) -> Status | None:
-        """Combined status of all; None when they have stopped.
+        """Combined status of all; None after they have stopped.
 
-        There is no write amplification of several drives; the share that was late is the largest.
+        Several drives have no common write amplification; the late share is the largest.
         """
         each = [status for it in self.devices.values() if (status := it.status()) is not None]
         if not each:
@@ -78,7 +78,7 @@ class LiveExports:
         )
 
     def stop(self) -> dict[str, Results]:
-        """Accept no more clients, finish their requests, end, and return the results by name."""
+        """Close the listener, finish all requests, stop, and return the results by name."""
         if self.results is None:
             if self._door is not None:
                 self._door.close()
@@ -109,8 +109,8 @@ class LiveExports:
 def tls_of(
     certificates: str | os.PathLike[str] | None, mode: str | None, verify_peer: bool
 ) -> tuple[str | os.PathLike[str], bool, bool] | None:
-    """TLS settings of the listener: the directory, whether clients show a certificate, and whether
-    TLS is required. Raises `InputError` for what contradicts itself.
+    """TLS settings of the listener: directory, True if client certificates are required, True if
+    TLS is required. Raises `InputError` for contradictions.
     """
     if mode not in (None, "require", "on", "off"):
         raise _core.InputError(f'tls: "{mode}" is none of require, on, off')
@@ -136,9 +136,9 @@ def serve_rooms(
     tls: tuple[str | os.PathLike[str], bool, bool] | None,
     nvme: str | None = None,
 ) -> LiveExports:
-    """Serve devices behind one door, which is opened when all of them are ready.
+    """Serve devices behind one listener, opened when all are ready.
 
-    At the address `nvme` they are the namespaces of one subsystem, in their order.
+    At the address `nvme` they are the namespaces of one subsystem, in order.
     """
     _refuse_shared_files(rooms)
     target = None if nvme is None else _core.LiveNamespaces(nvme, allow_remote, tls)
@@ -184,16 +184,15 @@ def serve_exports(
 ) -> LiveExports:
     """Serve several simulated devices at one socket or port, each under its name.
 
-    - `exports`: by name what each is: a dict of the arguments of `ssdlab.serve` that are about a
-      device (`device`, `size`, `backing`, `set`, ...) and a `description`, or only the device. The
-      first is also found without a name. Each has its own time, data and results;
+    - `exports`: by name, a dict of the device arguments of `ssdlab.serve` (`device`, `size`,
+      `backing`, `set`, ...) and a `description`, or only the device. The first is the default
+      export. Each has its own time, data and results;
     - `socket`, `port`, `host`, `allow_remote`: as for `ssdlab.serve`;
     - `tls_certificates`, `tls`, `tls_verify_peer`: as for `ssdlab.serve`;
     - `nvme`: as for `ssdlab.serve`, within TLS too; the devices are the namespaces 1, 2, ... of one
       subsystem.
 
-    Raises `InputError` for wrong input and `OSError` for what the system refuses; then nothing is
-    served.
+    Raises `InputError` for wrong input and `OSError` for system errors; then nothing is served.
     """
     rooms = [_room(name, stated) for name, stated in exports.items()]
     return serve_rooms(
@@ -208,7 +207,7 @@ def serve_exports(
 
 
 def _room(name: str, said: Part | Mapping[str, Any]) -> Room:
-    # A dict of keys of a device is one with a kind; else it is arguments.
+    # A dict with a kind has keys of a device; any other has arguments.
     if not isinstance(said, Mapping) or "kind" in said:
         said = {"device": said}
     known = {*LAYERS, *SETTINGS, "description"}
@@ -261,7 +260,7 @@ def _refuse_shared_files(rooms: Sequence[Room]) -> None:
 
 
 def _stop_all(devices: dict[str, LiveDevice]) -> dict[str, Results]:
-    """Stop all, continuing after errors; the first thing that went wrong is raised then."""
+    """Stop all, continuing after errors; then raise the first error."""
     results: dict[str, Results] = {}
     problem: Exception | None = None
     for name, device in devices.items():

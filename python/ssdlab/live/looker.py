@@ -1,8 +1,8 @@
 """Samples a live device periodically, and keeps the samples.
 
-The device counts since its beginning. The looker asks for these counts, a few times a second while
-a page is open and once a second otherwise, and derives rates and percentiles from the difference
-between two looks. The number of open pages does not change the rate of queries.
+The device's counters run since its start. The looker queries them a few times a second while a page
+is open and once a second otherwise, and derives rates and percentiles from the difference of two
+samples. The number of open pages does not change the rate of queries.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
 
-#: Interval between two samples, with a page open and without.
+#: Sampling interval with an open page, and without.
 WATCHED_SECONDS = 0.25
 ALONE_SECONDS = 1.0
-#: A page that has not asked for this time is no longer watching.
+#: Time without queries after which a page counts as closed.
 FORGET_SECONDS = 3.0
 #: Length of the history.
 MEMORY_SECONDS = 600.0
-#: Rates are over `RATE_SECONDS` before each look, percentiles over `LATENCY_SECONDS`.
+#: Rates cover `RATE_SECONDS` before each sample, percentiles `LATENCY_SECONDS`.
 RATE_SECONDS = 1.0
 LATENCY_SECONDS = 2.0
-#: A percentile needs a minimum number of requests: the median 20, and so on.
+#: Minimum number of requests for each percentile.
 SHARES = {"p50": (0.5, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
 KINDS = ("read", "write", "trim", "flush")
-#: The fields of each sample, in this order.
+#: Fields of each sample, in order.
 COLUMNS = (
     "t",
     *KINDS,
@@ -48,17 +48,17 @@ Counts = Mapping[str, Any]
 
 
 class Look(NamedTuple):
-    """The counts at an instant."""
+    """A sample of the counters."""
 
     t: float
-    """When, in seconds since the looker began."""
+    """Time, in seconds since the looker's start."""
     counts: Counts
 
 
 class Looker:
-    """Asks a device by `say`, on a thread of its own, and keeps what the page shows.
+    """Queries a device by `say` on a separate thread, and keeps the page's data.
 
-    Raises `InputError` where the device has ended.
+    Raises `InputError` if the device has ended.
     """
 
     def __init__(self, say: Say) -> None:
@@ -70,14 +70,14 @@ class Looker:
         self.about: dict[str, Any] = json.loads(about)
         """Constant facts."""
         self.bounds: list[int] = self.about.pop("bins", [])
-        """Where the bins of the latencies end, ns."""
+        """Upper bounds of the latency bins, ns."""
         self._looks: deque[Look] = deque()
         self._points: deque[list[float | None]] = deque()
         self._asking, self._lock = threading.Lock(), threading.Lock()
         self._wanted = 0.0
         self._wake = threading.Event()
         self.ended = False
-        """True if the device answers no more."""
+        """True if the device has stopped answering."""
         self.look()
         self._thread = threading.Thread(target=self._go_on, name="looker", daemon=True)
         self._thread.start()
@@ -92,17 +92,17 @@ class Looker:
             self.look()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self.ended = True
         self._wake.set()
 
     @property
     def now(self) -> float:
-        """Seconds since the looker began."""
+        """Seconds since the looker's start."""
         return time.monotonic() - self._began
 
     def look(self) -> None:
-        """Ask once, and remember."""
+        """Take and store one sample."""
         with self._asking:
             answer = self._say("counts")
             if answer is None:
@@ -120,7 +120,7 @@ class Looker:
                 self._points.popleft()
 
     def _before(self, look: Look, seconds: float) -> Look:
-        """The latest look that is at least `seconds` old, or the earliest there is."""
+        """The latest sample that is at least `seconds` old, or the earliest."""
         found = self._looks[0]
         for other in self._looks:
             if other.t > look.t - seconds:
@@ -137,7 +137,9 @@ class Looker:
             if seconds <= 0:
                 return None
             more = _at(look.counts, path) - _at(before.counts, path)
-            return float(round(max(more, 0.0) / seconds, 1))  # Less: counts began anew.
+            return float(
+                round(max(more, 0.0) / seconds, 1)
+            )  # Lower counts: the counters were reset.
 
         for kind in KINDS:
             point[kind] = rate("model", kind, "requests")
@@ -170,7 +172,7 @@ class Looker:
         return found
 
     def state(self, since: float) -> dict[str, Any]:
-        """State for a page: the points after `since`, and the present."""
+        """State for a page: the samples after `since`, and the current counts."""
         self._watched()
         with self._lock:
             points = [point for point in self._points if point[0] > since]  # type: ignore[operator]
@@ -221,7 +223,7 @@ def _of_flash(now: Counts, before: Counts) -> dict[str, float | None]:
 
 
 def percentile(counts: Mapping[int, int], bounds: Sequence[int], share: float) -> float:
-    """The value that `share` of the counts do not exceed, between the bounds of its bin.
+    """Percentile at `share` of the counts, interpolated within its bin.
 
     >>> percentile({0: 1, 1: 3}, [100, 200], 0.5), percentile({1: 4}, [100, 200], 1.0)
     (133.33333333333334, 200.0)

@@ -1,6 +1,6 @@
 """The counters of a live device, in the text format of Prometheus.
 
-A figure is a row of `FIGURES`. Units are seconds and bytes, counters end in `_total`, and a kind of
+A metric is a row of `FIGURES`. Units are seconds and bytes, counters end in `_total`, and a kind of
 request is a label.
 """
 
@@ -11,17 +11,16 @@ from typing import Any, NamedTuple
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 KINDS = ("read", "write", "trim", "flush")
-#: Latency buckets, ns. They are bounds of the bins in which the engine counts, so
-#: that each count is exact.
+#: Latency buckets, ns. They coincide with bounds of the engine's bins, so that each count is exact.
 STEPS = [2**octave for octave in range(10, 37)]
 
 Counts = Mapping[str, Any]
-#: The labels of a value, and the value; None where there is none.
+#: Labels and value; None for a missing value.
 Sample = tuple[dict[str, str], "float | int | None"]
 
 
 class Figure(NamedTuple):
-    """A figure: its name behind `ssdlab_`, what kind of figure it is, and what it means."""
+    """A metric: name after `ssdlab_`, type and help text."""
 
     name: str
     kind: str
@@ -56,19 +55,19 @@ FIGURES = [
     Figure(
         "timed_requests_total",
         "counter",
-        "Requests whose timing was judged.",
+        "Requests whose timing was checked.",
         _timing("requests"),
     ),
     Figure(
         "late_requests_total",
         "counter",
-        "Requests answered over 5 % later than the model says.",
+        "Requests answered over 5 % later than simulated.",
         _timing("late"),
     ),
     Figure(
         "timing_valid",
         "gauge",
-        "1 if clients see the latencies of the model, to 5 % in the mean.",
+        "1 if clients see the simulated latencies, to 5 % in the mean.",
         lambda counts: [({}, int(counts["timing"]["verdict"] == "valid"))],
     ),
     Figure(
@@ -80,7 +79,7 @@ FIGURES = [
     Figure(
         "programmed_bytes_total",
         "counter",
-        "Bytes that were programmed into the flash.",
+        "Bytes programmed into the flash.",
         _flash("bytes_programmed"),
     ),
     Figure(
@@ -100,19 +99,22 @@ FIGURES = [
     Figure(
         "model_time_seconds",
         "gauge",
-        "The time of the model since it is served.",
+        "Simulated time since the start of serving.",
         lambda counts: [({}, counts["at_seconds"])],
     ),
 ]
 LATENCIES = {
-    "model_latency_seconds": ("model", "Latencies as the model says, of the requests done."),
-    "measured_latency_seconds": ("measured", "The same as the clock of the server measured them."),
+    "model_latency_seconds": ("model", "Simulated latencies of completed requests."),
+    "measured_latency_seconds": (
+        "measured",
+        "Latencies of completed requests on the server's clock.",
+    ),
 }
 
 
 def text(counts: Counts, about: Mapping[str, Any], bounds: Sequence[int]) -> str:
-    """All figures of a query in Prometheus's format; `bounds` are where its bins of latencies end,
-    ns.
+    """All metrics of a query in Prometheus's format; `bounds` are the upper bounds of its latency
+    bins, ns.
     """
     return "\n".join([*_lines(counts, about, bounds), ""])
 

@@ -1,4 +1,4 @@
-"""The files of a live device: no two of them may be one, for then one would overwrite the other."""
+"""The files of a live device, which must be distinct to avoid overwriting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
 def refuse_record(record: str | os.PathLike[str] | None) -> None:
     """Raise `InputError` if a recorded trace, or its orders, would replace a file.
 
-    Only a Parquet trace says that ssdlab wrote it.
+    Only Parquet traces identify ssdlab as their writer.
     """
     if record is None or os.fspath(record) == "-":
         return
@@ -44,7 +44,7 @@ def refuse_record(record: str | os.PathLike[str] | None) -> None:
 
 
 def refuse_shared(roles: Iterable[Role]) -> None:
-    """Raise `InputError` where a file is named for two things, of which one would be lost."""
+    """Raise `InputError` if two settings name the same file."""
     found: dict[str, str] = {}
     for role, path in roles:
         if path is None:

@@ -1,4 +1,4 @@
-"""A page that shows a live device, for a browser on this machine, and figures for Prometheus."""
+"""A page about a live device, for a browser on this machine, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ssdlab.loopback import Answer, Asked, Loopback, as_json, page
 
 Say = Callable[[str], "str | None"]
 HERE = Path(__file__).parent / "page"
-#: Joined to one script in this order: each uses those before it.
+#: Concatenated in this order: each uses its predecessors.
 SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
 MOST_LINE = 4096
-#: Pause between maps, as a multiple of a map's time.
+#: Minimum pause between maps, as a multiple of a map's query time.
 MAP_PAUSE = 250
 
 
 class Watch:
     """A page about a live device, served until `close`.
 
-    `say` says a line to the device and returns its answer, None when it has ended; `uri` is where
-    clients find it, and `size_bytes` how large it is for them. Raises `InputError` where the port
-    is not to be had.
+    `say` sends a line to the device and returns its answer, None after its end; `uri` is its
+    address for clients, and `size_bytes` its size. Raises `InputError` if the port is not
+    available.
     """
 
     def __init__(self, say: Say, uri: str, size_bytes: int, port: int = 0) -> None:
@@ -59,12 +59,12 @@ class Watch:
             self._looker.close()
             raise
         self.url = self._server.url
-        """The address of the page, for viewing only."""
+        """Address of the page, for viewing only."""
         self.url_with_key = self._server.url_with_key
         """Address with the key, which allows orders."""
 
     def close(self) -> None:
-        """Show no more."""
+        """Stop serving the page."""
         self._looker.close()
         self._server.close()
 
@@ -92,7 +92,7 @@ class Watch:
             began = time.monotonic()
             if began > self._map_again:
                 self._map_text = self._say("map") or '{"error":"the server has ended"}'
-                # The device does nothing else meanwhile, so a large one is queried less often.
+                # A map query blocks the device, so a large device is queried less often.
                 pause = MAP_PAUSE * (time.monotonic() - began)
                 self._map_again = began + max(WATCHED_SECONDS * 0.9, pause)
             return Answer(self._map_text.encode(), "application/json")

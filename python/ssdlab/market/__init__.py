@@ -1,7 +1,7 @@
 """Commercial data of drives: price, watts and rated writes, with their dates and sources.
 
-The table that ships is `catalogue.toml`; one of the user's has the same form, and its rows
-replace shipped ones. Prices age: every answer that rests on them says when they are of.
+The shipped table is `catalogue.toml`; a user's table has the same form, and its rows replace
+shipped ones. Prices age: every answer that uses them states their dates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ssdlab import layers, toml
 from ssdlab._core import InputError
 
-#: Begins the source of a figure without publication.
+#: Prefix of the source of an unpublished figure.
 ASSUMED = "assumed"
 HEAD = "# A catalogue for --catalogue of ssdlab choose and ask."
 
@@ -31,16 +31,16 @@ class Rated:
     price: float | None = None
     """Dollars of one drive."""
     priced: str = ""
-    """The year, month or day of the price."""
+    """Year, month or day of the price."""
     price_source: str = ""
     idle_watts: float | None = None
-    """Awake, without requests."""
+    """Idle power, awake."""
     active_watts: float | None = None
     watts_source: str = ""
     dwpd: float | None = None
-    """Drive writes a day over five years."""
+    """Drive writes per day (DWPD) over five years."""
     device: str | None = None
-    """The device file of a drive that is no preset."""
+    """Device file of a drive without a preset."""
 
     @property
     def is_assumed(self) -> bool:
@@ -48,7 +48,7 @@ class Rated:
         return self.price_source.startswith(ASSUMED)
 
     def watts(self, busy: float) -> float | None:
-        """Power by the busy share of the dies; None if unknown."""
+        """Power at a die utilisation; None if unknown."""
         if self.idle_watts is None or self.active_watts is None:
             return None
         return self.idle_watts + min(busy, 1.0) * (self.active_watts - self.idle_watts)
@@ -60,7 +60,7 @@ class Rated:
 
     @property
     def drive(self) -> str:
-        """The drive as `--device` takes it."""
+        """The drive as a value of `--device`."""
         return self.device or self.name
 
     def toml(self) -> str:
@@ -72,14 +72,14 @@ class Rated:
         return "\n".join([f"[drive.{_value(name)}]", *lines])
 
 
-#: Keys of a row that are numbers, none below 0; the others are texts.
+#: Numeric keys of a row, none negative; the others are text.
 NUMBERS = ("price", "idle_watts", "active_watts", "dwpd")
 KEYS = tuple(it.name for it in dataclasses.fields(Rated) if it.name != "name")
 
 
 @functools.cache
 def shipped() -> Mapping[str, Rated]:
-    """The rows of the catalogue that ships, by the name of the preset."""
+    """Rows of the shipped catalogue, by preset."""
     text = resources.files("ssdlab.market").joinpath("catalogue.toml").read_text("utf-8")
     return parse("the catalogue", text)
 
@@ -90,7 +90,7 @@ def of_title(title: str) -> Rated | None:
 
 
 def with_own(path: Path | None) -> Mapping[str, Rated]:
-    """The catalogue with the rows of a file over it, by what `--device` takes.
+    """The catalogue, overlaid by a file's rows, by value of `--device`.
 
     Device files of the rows are relative to the catalogue. Raises `InputError`.
     """
@@ -98,7 +98,7 @@ def with_own(path: Path | None) -> Mapping[str, Rated]:
 
 
 def read(path: Path) -> dict[str, Rated]:
-    """The rows of a catalogue, by what `--device` takes. Raises `InputError`."""
+    """The rows of a catalogue, by value of `--device`. Raises `InputError`."""
     found = {}
     for row in parse(str(path), layers.from_file(path).text).values():
         if row.device is not None:

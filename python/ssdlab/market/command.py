@@ -1,4 +1,4 @@
-"""`ssdlab catalogue`: prices, watts and rated writes; a drive of your own with its price."""
+"""`ssdlab catalogue`: prices, watts and rated writes, and adding your own drives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ssdlab.datasheet import contradictions
 from ssdlab.datasheet import given as sheets
 from ssdlab.market import Rated
 
-#: Where `add` writes if nothing else is said.
+#: Default file of `add`.
 FILE = Path("catalogue.toml")
 
 

@@ -16,11 +16,11 @@ def measure(
     realtime: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """Transport latency of fio as the client, in us: `outside_us` of each direction and size.
+    """Transport latency seen by fio, in us: `outside_us` for each direction and size.
 
-    It measures a device whose requests all take 200 us, over a Unix socket or a TCP `port`. Saved
-    in a file, the result is a valid `overhead` of `ssdlab.serve`. Raises `InputError` without fio
-    and its engine `nbd`.
+    It measures a device with a constant latency of 200 us, over a Unix socket or a TCP `port`.
+    Saved in a file, the result is a valid `overhead` of `ssdlab.serve`. Raises `InputError` without
+    fio and its engine `nbd`.
     """
     from ssdlab.calibration import known
     from ssdlab.calibration.measure import Plan
@@ -37,7 +37,7 @@ def measure(
                 for point in found.points
                 if point.bytes == size and point.pattern.endswith(direction)
             ]
-            # Other work of the machine can only add to it.
+            # Other load of the machine can only add latency.
             more = max(0.0, min(times) - known.SERVICE_US)
             stored.append({"bytes": size, "outside_us": more, "least_us": more})
     return {"overhead": rows, "conditions": found.conditions}

@@ -1,7 +1,7 @@
-"""The studies that ssdlab repeats: experiments, and their results beside published ones.
+"""Repeated studies: experiments, and their results beside published ones.
 
-An item is one module of this package with `SUMMARY` and `run`, and its word in `ITEMS`. It
-simulates nothing itself: it asks its `Study` for results. `docs/paper.md` says what agrees.
+An item is a module of this package with `SUMMARY` and `run`, and its word in `ITEMS`. Its `Study`
+runs the simulations. `docs/paper.md` summarises the agreement.
 """
 
 from __future__ import annotations

@@ -7,15 +7,15 @@ from typing import Any
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
 
-#: Blocks of a plane in the paper's part, and in the drive of a quick study.
+#: Blocks per plane in the paper's flash part, and in a quick study.
 BLOCKS, QUICK_BLOCKS = 2048, 256
 PACKAGES = 8
-#: Pages of a block that hold data: the last one of 64 is the summary page.
+#: Data pages per block: the last of 64 is the summary page.
 DATA_PAGES = 63
-#: Requests of the workloads' presets for one SSD; of IOzone, which writes 200 GB, a sixth, which is
-#: what the public trace has.
+#: Requests of the workload presets for one SSD; IOzone, which writes 200 GB, is cut to a sixth, as
+#: in the public trace.
 REQUESTS = {"tpcc-skewed": 1_133_333, "exchange": 6_500, "iozone": 100_000, "postmark": 62_257}
-#: Figures whose points only a picture has.
+#: Note on figures published only as a picture.
 NO_NUMBERS = "the paper's text has what they show and no numbers"
 #: Names in the paper. Its TPC-C is the skewed one: docs/paper.md says why.
 TITLES = {
@@ -33,7 +33,7 @@ def baseline(study: Study, **changes: Any) -> dict[str, Any]:
 
 
 def scaled(study: Study, requests: int) -> int:
-    """Requests that wear this drive as much as `requests` wear the drive of the paper."""
+    """Number of requests that wears this drive as much as `requests` wear the paper's drive."""
     return requests * QUICK_BLOCKS // BLOCKS if study.quick else requests
 
 
@@ -42,8 +42,8 @@ def load(
 ) -> dict[str, Any]:
     """The paper's workload `name` on the baseline with `changes`, for `Study.measure`.
 
-    A trace that stands in for it needs the whole drive; a quick study replays its first eighth,
-    unless `whole` is set.
+    A substituted trace needs the whole drive; a quick study replays its first eighth, unless
+    `whole` is set.
     """
     requests = requests or REQUESTS[name]
     if study.has_trace(name):
@@ -56,10 +56,9 @@ def load(
 
 
 def busy_us(results: Results) -> float:
-    """Package time per request, including its share of cleaning.
+    """Package time per request, with its share of garbage collection, as the original computes it.
 
-    The original adds up its packages in this way; the requests a second of Table 3 are the number
-    of packages divided by it.
+    The IOPS of Table 3 are the number of packages divided by it.
     """
     busy = sum(unit.busy for unit in results.units) * results.simulated_seconds
     return 1e6 * float(busy) / int(results.host.all.requests)

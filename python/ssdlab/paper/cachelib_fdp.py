@@ -1,8 +1,8 @@
 """FDP drives under CacheLib (Allison et al., EuroSys 2025) and under one stream (WARP, FAST 2026).
 
-All figures are of the model of `ssdlab placement`: pages, reclaim units, handles and greedy
-cleaning, without time. One number for each drive, the share of its flash that holds data, is found
-from the mean of its one-stream passes; judged are the shape of these passes, and CacheLib's cache.
+All figures use the untimed model of `ssdlab placement`: pages, reclaim units, handles and greedy
+garbage collection. One constant per drive, the share of its flash that holds data, is fitted to the
+mean of its one-stream passes. The shape of these passes and CacheLib's cache are tests.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "CacheLib on FDP drives: write amplification with placement and without"
 
-#: The share of the flash that holds data, of the drives of 7.68 TB (and the 1.88 TB drive of
-#: CacheLib) and of 3.84 TB.
+#: Share of the flash that holds data: of the 7.68 TB drives (and CacheLib's 1.88 TB drive), and of
+#: 3.84 TB.
 LARGE, SMALL = 0.845, 0.92
-#: Units of as many pages: with fewer than 500 requests a unit write amplification comes out low.
+#: Pages per reclaim unit: with fewer than 500 requests per unit, write amplification is too low.
 UNITS, UNIT_PAGES = 600, 512
-#: Measured of the drive of 7.68 TB, by tenth of a pass.
+#: Measured on the 7.68 TB drive, by tenth of a pass.
 TENTHS = (1.00, 2.10, 3.86, 2.82, 2.24, 2.30, 1.93, 1.63, 1.38, 1.11)
 RMS = 0.25
-#: Share of the bytes written that are of small objects, and what these take of the cache.
+#: Shares of small objects in written bytes, and in the cache.
 SHARE, SOC = 0.82, 0.04
 SEED = 1
 
@@ -66,7 +66,7 @@ def _passes(use: float, passes: int) -> list[list[float]]:
 
 
 def _settled(passes: Sequence[float]) -> float:
-    """The mean of the passes behind the first three."""
+    """The mean of the passes after the first three."""
     return sum(passes[3:]) / len(passes[3:])
 
 

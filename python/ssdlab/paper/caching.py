@@ -1,10 +1,10 @@
-"""The five-minute rule found by simulation: which size of a cache in front of a disk is cheapest.
+"""The five-minute rule by simulation: the cheapest size of a cache in front of a disk.
 
-The rule says which pages to keep: those accessed more often than once per break-even interval of
-memory and disk. Here nothing is said: caches of several sizes are simulated in front of a disk
-under a Zipf load, and of each the bill is memory for its pages and as many disks as its misses
-take. The size at which one page more costs as much as it saves must be the number of pages that the
-rule keeps, at the price of memory of 2007 and at four times and a quarter of that.
+The rule keeps pages accessed more often than once per break-even interval of memory and disk. Here
+caches of several sizes are simulated in front of a disk under a Zipf load. The bill of each is
+memory for its pages and disks for its misses. The size at which one more page costs as much as it
+saves must equal the rule's number of pages, at the memory price of 2007 and at four times and a
+quarter of it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "The five-minute rule by simulation: the cheapest cache of a disk at three prices"
 
-#: Pages that are asked for, how unevenly, and sizes of the cache in pages.
+#: Number of pages, skew of the load, and sizes of the cache in pages.
 PAGES, SKEW = 16_384, 0.9
 SIZES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 #: Memory prices relative to 2007.
 PRICES = (4.0, 1.0, 0.25)
-#: Pages that the rule keeps at the price of 2007: the load asks as often as makes that so.
+#: Pages that the rule keeps at the price of 2007; it sets the rate of the load.
 KEPT_IN_2007 = 1_000
-#: Reason for a smaller cache where memory is dear.
+#: Reason for a smaller cache at a high memory price.
 SMALL = "the cache hits 6 to 8 % less than the most popular pages would, so that less of it pays"
 DOLLARS_OF_SMALL = 0.1
 
 
 def run(study: Study) -> Item:
-    """Cheapest sizes, and those of the rule."""
+    """Cheapest sizes, and the rule's sizes."""
     requests = 60_000 if study.quick else 400_000
     requested: dict[Any, dict[str, Any]] = {size: _cached(size, requests) for size in SIZES}
     requested["disk"] = {
@@ -101,7 +101,7 @@ def popularity() -> list[float]:
 
 
 def cheapest(hits: Sequence[float], rate: float, interval: float) -> float:
-    """Size at which another page pays for itself: where it is hit once in the interval."""
+    """Size at which another page pays for itself: one hit per interval."""
     pairs = list(zip(SIZES, hits, strict=True))
     points = [
         (math.log(math.sqrt(small * large)), math.log(rate * (more - less) / (large - small)))

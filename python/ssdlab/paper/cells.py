@@ -19,7 +19,7 @@ SHORTER = (
     "measured for a quarter of the time, in which what preconditioning left in the write buffer "
     "and in the superblocks weighs more"
 )
-#: The unit in which a row has a quantity, and that unit in the base unit.
+#: Unit of a row's quantity, and its value in the base unit.
 _UNITS = {TIME.noun: (", us", 1e-6), BANDWIDTH.noun: (", MB/s", 1e6), IOPS.noun: (", K/s", 1e3)}
 
 
@@ -31,7 +31,7 @@ def sheets() -> list[Sheet]:
 
 
 def simulate(study: Study, device: Part, cells: Sequence[Cell]) -> list[float]:
-    """Simulated values of `cells` on `device`, each in its base unit; a run for those it serves."""
+    """Simulated values of `cells` on `device`, each in its base unit; cells share runs."""
     found = study.measure(
         {
             number: experiment(cell.measure, cell.parameters, device, study.quick)
@@ -44,9 +44,9 @@ def simulate(study: Study, device: Part, cells: Sequence[Cell]) -> list[float]:
 
 
 def rows(study: Study, prefix: str, cells: Sequence[Cell], simulated: Sequence[float]) -> list[Row]:
-    """A row a cell, in microseconds, MB/s or thousands a second.
+    """A row per cell, in microseconds, MB/s or thousands per second.
 
-    A fit to one figure of a quantity covers its other figures, such as the sheet's promise and a
+    A fit to one figure of a quantity covers its other figures, such as the sheet's value and a
     measurement.
     """
     fitted = {cell.name for cell in cells if cell.fitted}

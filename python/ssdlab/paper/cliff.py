@@ -1,14 +1,12 @@
-"""SLC caches of client drives: where a long copy slows down, as reviews have measured it.
+"""SLC caches of client drives: where a long copy slows down, as measured by reviews.
 
-Reviews write the whole drive in sequence. Two rules have no free number: nothing is folded while
-the cache fills, so that a cache without a limit holds the free space over the bits of a cell; and
-the final, forced rate follows from the two earlier ones. The rate of folding is a limit of the
-firmware and is fitted to each drive: to the last rate where that is published, and otherwise to the
-mean, which then proves nothing.
-
-All drives are one, `samsung-980pro`, with the capacity, the rates and the cache of each. Behind
-them come drives that have too little memory for their map: how much slower they read over a span
-that it does not cover follows from the size of that memory alone.
+Reviews write the whole drive sequentially. Two rules have no free parameter: nothing is folded
+while the cache fills, so that an unlimited cache holds the free space divided by the bits per cell;
+and the two earlier rates determine the final, forced rate. The fold rate is a firmware limit,
+fitted to each drive's last rate if published, otherwise to the mean, which then proves nothing. All
+drives are `samsung-980pro` with their own capacity, rates and cache. Drives with too little memory
+for their map follow: only the size of that memory determines how much slower they read over a
+larger span.
 """
 
 from __future__ import annotations
@@ -26,44 +24,44 @@ SUMMARY = "Reviews of client drives: where a long copy slows down (SLC caches)"
 
 DEVICE = "samsung-980pro"
 GB = 1e9
-#: Bytes that are programmed at once on all dies of the drive, with one bit a cell.
+#: Bytes programmed at once on all dies of the drive, with one bit per cell.
 SLC_STRIPE = 16 * 4 * 16384
-#: Pages of a block of three bits a cell and of four: whole word lines of each in a part of a block.
+#: Pages of a TLC and of a QLC block: whole word lines of each in a fraction of a block.
 PAGES_PER_BLOCK = {3: 1152, 4: 1536}
 BLOCKS = {3: 910, 4: 683}
-#: Parts of a block, by bits a cell: word lines that fill whole ones when they are folded. And the
-#: same for a quick look, in which forced folds are some per cent too fast.
+#: Scale of a block by bits per cell: folded word lines fill whole ones. Also for a quick study, in
+#: which forced folds are some per cent too fast.
 SCALES, QUICK = {3: 32, 4: 32}, {3: 128, 4: 96}
 
-#: The flash is a tenth more than the capacity. Most of that is left to cleaning, so that a copy
-#: finds the capacity, as the rules have it.
+#: The flash exceeds the capacity by a tenth. Garbage collection keeps most of that, so that a copy
+#: can use the capacity, as in the rules.
 KEPT_ERASED = 0.07
 
-#: Drives with a map larger than their memory, and their representative.
+#: Drives with a map larger than their memory, and the simulated preset.
 MAPPED = "wd-sn580"
 MAPPED_SCALE = 128
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A drive in a review: bytes, and bytes a second."""
+    """A reviewed drive, in bytes and bytes per second."""
 
     name: str
     cache: float | None
-    """What its cache holds; None: all free cells."""
+    """Cache size; None for all free cells."""
     fast: float
     native: float
     fold: float | None
-    """Folding, fitted."""
+    """Fitted fold rate."""
     mean: float | None
     second: float | None = None
-    """What was written when the last rate began."""
+    """Bytes written at the start of the last rate."""
     forced: float | None = None
-    """The last rate, if it is published; folding is fitted to it."""
+    """The last rate, if published; the fold rate is fitted to it."""
     share: float = 0.0
-    """The share of the dies that folds beside the host, fitted."""
+    """Fitted share of the dies that fold while the host writes."""
     falls_at: float = 0.0
-    """Where the first rate ended."""
+    """Bytes written at the end of the first rate."""
     tolerance: float = 12.0
     mean_tolerance: float = 12.0
     capacity: float = 1e12
@@ -71,7 +69,7 @@ class Drive:
     when_full: str = "direct"
     note: str = ""
     missed: str = ""
-    """Why the second fall is."""
+    """Explanation of the second drop."""
 
 
 DRIVES = (
@@ -165,7 +163,7 @@ DRIVES = (
 
 
 def run(study: Study) -> Item:
-    """Each drive written once from its beginning to its end."""
+    """Each drive, written once from beginning to end."""
     scales = QUICK if study.quick else SCALES
     found = study.measure({it.name: _copy(it, scales[it.bits]) for it in DRIVES})
     rows = [row for it in DRIVES for row in _rows(it, found[it.name], scales[it.bits])]
@@ -244,9 +242,9 @@ def _rows(drive: Drive, results: Results, scale: int) -> list[Row]:
     return rows
 
 
-#: The Intel 660p of 1 TB: what its cache holds, GB, by how much of the drive holds data.
+#: Intel 660p, 1 TB: cache size in GB, by share of the drive that holds data.
 INTEL_660P = {0.0: 140.0, 0.75: 12.0}
-#: Blocks of a plane of its cache of 12 GB that is always there, at four times its bytes.
+#: Blocks per plane of its static cache of 12 GB, at four times the bytes.
 STATIC_BLOCKS = 30
 
 
@@ -258,7 +256,7 @@ def _filled(fill: float, scale: int) -> dict[str, Any]:
             "preset": DEVICE,
             "scale": scale,
             "fill": fill,
-            # The static part lies beside the flash that holds the capacity.
+            # The static cache is in addition to the flash for the capacity.
             "blocks_per_plane": BLOCKS[4] + STATIC_BLOCKS,
             "pages_per_block": PAGES_PER_BLOCK[4],
             "cell": {"bits": 4},
@@ -270,7 +268,7 @@ def _filled(fill: float, scale: int) -> dict[str, Any]:
 
 
 def _behind(begin: float, size: float) -> str:
-    """A copy behind what the drive holds, as a job of fio."""
+    """A copy to the range after the drive's data, as a fio job."""
     offset, length = (int(it) // 131072 * 131072 for it in (begin, size))
     words = ("rw=write", "bs=131072", "iodepth=32", f"offset={offset}", f"size={length}")
     return "\n".join(("[copy]", *words)) + "\n"
@@ -283,14 +281,14 @@ def _shrinking(fill: float, results: Results, scale: int) -> Row:
     return Row(name, INTEL_660P[fill], at, 10.0, "the line between both is a guess")
 
 
-#: Map memory, memory in front of it, and read span, GB.
+#: Map memory, host memory in front of it, and read span, GB.
 RC100, SN500 = ("38MiB", "0B"), ("8MiB", "4MiB")
 ALL, NONE = ("all", "0B"), ("1MiB", "0B")
 SPANS = [(RC100, 16), (RC100, 64), (SN500, 3), (SN500, 6), (SN500, 64), (ALL, 64), (NONE, 64)]
 
 
 def _span(memory: tuple[str, str], span: int, quick: bool) -> dict[str, Any]:
-    """Reads of 4 KiB one at a time over a part of the drive."""
+    """4 KiB reads at QD1 over a part of the drive."""
     size, sram = memory
     keys: dict[str, Any] = {"memory": size, "place": "host", "sram": sram}
     if size == "all":

@@ -19,17 +19,17 @@ from ssdlab.paper.item import counts
 from ssdlab.paper.study import Study
 from ssdlab.running import Experiment
 
-#: Items whose traces are others than the recorded workloads, and may be absent.
+#: Items with optional traces other than the recorded workloads.
 DISKSIM = ("disks", "raid")
 
 
 class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
-    """The word of an item; a wrong one is refused with the nearest."""
+    """Parameter type: the word of an item; the error for a wrong one names the nearest."""
 
     name = "item"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """`value`, if there is such an item."""
+        """`value`, if it is an item."""
         if value not in ITEMS:
             near = get_close_matches(value, ITEMS, n=3)
             hint = f" (did you mean {' or '.join(near)}?)" if near else ""
@@ -37,7 +37,7 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
         return value
 
 
-#: Items that measure by the clock too.
+#: Items that also measure wall-clock time.
 LIVE = ("maghraoui", "paging")
 
 
@@ -102,7 +102,7 @@ def paper(
         raise InputError(f"--live is only for the items {' and '.join(LIVE)}")
     changes = _inputs(inputs)
     if device is not None:
-        Experiment(device=device)  # refused before the other items have run for minutes
+        Experiment(device=device)  # rejected before other items run for minutes
     outputs = [None if path in (None, "-") else Path(str(path)) for path in (json_path, report)]
     of_each = (forms.STUDIES, forms.STUDIES_PAGE, forms.PICTURE)
     for path, form in zip((*outputs, plot), of_each, strict=True):

@@ -1,12 +1,10 @@
-"""Constants of experiments that were found from published figures, and which figures those are.
+"""Constants of experiments that were fitted to published figures, with those figures.
 
-Agreement with a figure from which a constant was found proves nothing. So an item names the
-constants that its experiments use, and the verdict of every row follows from that: a row is
-"fitted" when a constant was found from the figure with which it compares, and "arithmetic" when
-that figure follows from fitted figures whatever is simulated.
-
-A published figure is known by the item and the row that compare with it ("table4: no gang, mean
-latency, us"); `*` stands for any text.
+Agreement with a figure that was used in a fit proves nothing. So an item names the constants of its
+experiments, which decide the verdict of each row: "fitted" if a constant was fitted to the compared
+figure, "arithmetic" if that figure follows from fitted figures regardless of the simulation. The
+item and its row identify a published figure ("table4: no gang, mean latency, us"); `*` stands for
+any text.
 """
 
 from __future__ import annotations
@@ -19,22 +17,22 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Derived:
-    """A constant of an experiment that was found from published figures."""
+    """A constant of an experiment, fitted to published figures."""
 
     constant: str
-    """Description, for people; with its preset, if one has it."""
+    """Description, with its preset, if any."""
     figures: tuple[str, ...]
-    """The figures from which it was found."""
+    """The figures to which it was fitted."""
     follows: tuple[str, ...] = ()
-    """Figures that it decides by arithmetic alone: no simulation could miss them."""
+    """Figures that follow from it by arithmetic alone: no simulation could miss them."""
     preset: str = ""
-    """The preset of a device or workload that has the constant."""
+    """The preset of a device or workload with the constant."""
 
 
 def consumed(
     figures: Iterable[str], derived: Iterable[Derived]
 ) -> tuple[Literal["fitted", "arithmetic"], str] | None:
-    """The verdict of a row that compares with `figures`, and the constant; None if it is judged."""
+    """Verdict and constant of a row that compares with `figures`; None if it is judged."""
     known = tuple(figures)
     chosen = list(derived)
     for it in chosen:
@@ -50,7 +48,7 @@ def _any(figures: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(figure, pattern) for figure in figures for pattern in patterns)
 
 
-#: Table 1 is what the preset of the part says.
+#: Table 1 has the constants of the preset.
 PART = Derived(
     "cell times and the speed of the pins of agrawal2008",
     (
@@ -61,8 +59,7 @@ PART = Derived(
     ),
     preset="agrawal2008",
 )
-#: The insides are guesses, and sizes and depths of the requests are not published: they were chosen
-#: so that the rates come out.
+#: Internals, request sizes and queue depths are not published: they were chosen to match the rates.
 DRIVES_OF_2008 = tuple(
     Derived(
         f"the inside of {preset}, and size and depth of the requests",
@@ -87,7 +84,7 @@ TPCC_SKEWED = Derived(
     ),
     preset="paper-tpcc-skewed",
 )
-#: All writes are sequential because all cleaned data are superseded, and their number follows.
+#: All writes are sequential because all victim data is invalid; that determines their number.
 IOZONE = Derived(
     "order and number of the writes of paper-iozone",
     (
@@ -103,7 +100,7 @@ POSTMARK = Derived(
     ("table5: Postmark: time to clean a block, ms", "table5: Postmark: cleaning efficiency, %"),
     preset="paper-postmark",
 )
-#: Whatever is simulated: Table 5 has the blocks cleaned, and the last row the migrations.
+#: Independent of the simulation: Table 5 has the blocks cleaned, the last row the migrations.
 WEAR_MEAN = Derived(
     "50 rated cycles less the blocks cleaned and migrated, over 16,384 blocks",
     (),
@@ -158,7 +155,7 @@ SATA_2008 = Derived(
 )
 ZEUS_LINEAR = Derived(
     "coefficients of zeus-linear",
-    # Figures of a served device, measured by the clock, depend on the machine.
+    # Wall-clock figures of a served device depend on the machine.
     ("maghraoui: [sr]*: [AB], us*",),
     preset="zeus-linear",
 )
@@ -170,7 +167,7 @@ FDP_USED = Derived(
     ),
 )
 
-#: The constants of the controller, the dies and the laws of the zones.
+#: Constants of the controller, the dies and the zone commands.
 ZN540 = (
     Derived(
         "firmware times of wd-zn540",

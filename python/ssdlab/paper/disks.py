@@ -1,4 +1,4 @@
-"""Hard disks: rates of the literature, and four drives beside their own measured service times."""
+"""Hard disks: published rates, and four drives compared with measured service times."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ DRIVES = (
     Drive("Barracuda", "barracuda", "barracuda.validate", 0.349),
     Drive("HP C3323A", "hp-c3323a", "hp_c3323a.validate", 0.306),
 )
-#: Factor over DiskSim's model that is allowed.
+#: Maximum demerit relative to DiskSim's.
 MOST_OF_DISKSIM = 1.5
-#: The shares of the requests at which figures show a distribution, in percent.
+#: Percentiles at which figures show a distribution.
 PERCENTS = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9)
-#: The steps at which two distributions are compared.
+#: Number of steps at which two distributions are compared.
 STEPS = 10_000
 
 
 def demerit(one: Sequence[float], other: Sequence[float]) -> float:
-    """The demerit figure of Ruemmler and Wilkes (1994): how far two distributions are apart.
+    """The demerit figure of Ruemmler and Wilkes (1994): the distance of two distributions.
 
     The root of the mean square of the horizontal distance between their curves, at steps of 1e-4.
     """
@@ -60,7 +60,7 @@ def demerit(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def run(study: Study) -> Item:
-    """Rates that follow from seek and rotation, and each drive whose trace is given."""
+    """Rates that follow from seek and rotation, and each drive with a given trace."""
     found = study.measure(
         {
             "15k": _random("scsi-15k", 1, study),
@@ -116,7 +116,7 @@ def run(study: Study) -> Item:
 
 
 ORDERS = ("fcfs", "c-look", "sstf", "sptf")
-#: A pass over a disk that is used as a tape, MB.
+#: Size of a pass over a disk used as tape, MB.
 TAPE_MB = 1.8e6
 ARRAY_NOTE = "90 x 200; random reads of 8 KiB, three outstanding a disk"
 
@@ -137,7 +137,7 @@ def _random(preset: str, outstanding: int, study: Study) -> dict[str, Any]:
 
 
 def tape(**device: Any) -> dict[str, Any]:
-    """A nearline disk that is read in order, one request at a time."""
+    """A nearline disk, read sequentially at QD1."""
     workload = _workload(1, 2_000, Study()) | {"random_share": 0.0, "block_size": "1MiB"}
     return {"device": {"preset": "nearline-24tb", **device}, "workload": workload}
 
@@ -158,7 +158,7 @@ def _trace(directory: Path, name: str) -> Path | None:
 
 
 def _validated(study: Study, drive: Drive, path: Path) -> tuple[list[Row], Figure]:
-    """A drive under its own trace: how far simulated times are from measured ones."""
+    """A drive under its own trace: simulated against measured service times."""
     measured = _times_ms(path)
     with tempfile.TemporaryDirectory() as directory:
         requests = Path(directory) / "requests.parquet"

@@ -1,8 +1,8 @@
 """Gray and Fitzgerald, *Flash Disk Opportunity for Server Applications* (2008).
 
 Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in a
-file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
-beta of a 32 GB Samsung drive, so their figures are shown beside another device's for information.
+file of 1 GiB, and the consequences for replacing an array of disks by flash. The article measured a
+beta of a 32 GB Samsung drive, so its figures appear beside another device's for information only.
 Item `gray` has the article's own figures.
 """
 
@@ -36,8 +36,8 @@ PUBLISHED_IOPS = {("random read", 8192): READS, ("sequential write", 8192): WRIT
 def run(study: Study) -> Item:
     """Measure every point on the study's device and derive its equivalents.
 
-    A quick study measures a tenth as many requests at each point. The study's `inputs` change
-    fields of `Array`.
+    A quick study measures a tenth of the requests at each point. The study's `inputs` change fields
+    of `Array`.
     """
     array = Array(**study.inputs)  # type: ignore[arg-type]
     points = [

@@ -15,7 +15,7 @@ from ssdlab.units import study_number
 
 
 def item_table(item: Item, file: IO[str]) -> str:
-    """An item of a study as text for `file`: rows that compare, then the series of its figures."""
+    """An item of a study as text for `file`: the compared rows, then the series of its figures."""
     console, _ = console_for(file)
     verdicts = {"pass": "green", "fail": "bold red", "not reproduced": "yellow"}
     rows = Table(box=None, padding=(0, 1), pad_edge=False)
@@ -46,7 +46,7 @@ def item_table(item: Item, file: IO[str]) -> str:
 
 
 def _series_table(drawn: Figure) -> RenderableType:
-    """The series of a figure side by side, with what their short names stand for."""
+    """The series of a figure side by side, with a key to their short names."""
     table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
     names = _short_names([line.name for line in drawn.lines()])
@@ -66,7 +66,7 @@ def _series_table(drawn: Figure) -> RenderableType:
 
 
 def _short_names(names: list[str]) -> list[str]:
-    """Names that fit a narrow column: where there are many, "sequential read, 4 out" is "sr4"."""
+    """Names for narrow columns: if there are many, "sequential read, 4 out" becomes "sr4"."""
     if sum(map(len, names)) <= 60:
         return names
     shorter = []

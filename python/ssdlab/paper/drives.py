@@ -1,6 +1,6 @@
 """Current drives against their data sheets, and against independent measurements.
 
-The sheets lie beside `ssdlab device check`, which simulates one of them; this is all of them.
+`ssdlab device check` simulates one data sheet; this item simulates all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Data sheets of current drives: every figure, published and simulated"
 
-#: A prediction this near is one on which a system can be sized.
+#: Maximum error of a prediction that suffices to size a system, percent.
 NEAR_PERCENT = 10.0
 
 

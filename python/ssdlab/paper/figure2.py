@@ -10,16 +10,16 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 2: interleaved copying from package to package"
 
-#: Pages under way at a time; the figure shows four plane pairs at work on either side.
+#: Pages in flight; the figure shows four active plane pairs on either side.
 IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
 DEEPEST = IN_FLIGHT[-1]
 INTERLEAVINGS = ("none", "plane-pair")
-#: Few enough that nothing is cleaned.
+#: Few enough to avoid garbage collection.
 REQUESTS = 2_500
 
 
 def run(study: Study) -> Item:
-    """The time between two pages at the source and at the destination, by pages under way."""
+    """The time between two pages at source and destination, by pages in flight."""
     found = study.measure(
         {
             (side, word, depth): _experiment(study, share, word, depth)
@@ -112,7 +112,7 @@ def _experiment(study: Study, read_share: float, interleave: str, depth: int) ->
 
 
 def _cleaning(stream: bool) -> dict[str, Any]:
-    """Two packages on one bus that clean in idle time; a few reads wake them."""
+    """Two packages on one bus that clean in idle time; a few reads trigger them."""
     device = {
         "preset": "agrawal2008",
         "channels": 1,

@@ -1,4 +1,4 @@
-"""Figure 6 of the 2008 paper: what interleaving in a package gains, and the queues behind it.
+"""Figure 6 of the 2008 paper: the gain of interleaving in a package, and queue lengths.
 
 Section 4.3 adds that stripes of 8 KiB, which let every request of TPC-C interleave, are no better.
 """
@@ -18,11 +18,11 @@ from ssdlab.paper.study import Study
 SUMMARY = "Agrawal et al. 2008, Figure 6: interleaving, and the mean queue of a package"
 
 INTERLEAVINGS = ("none", "die", "plane-pair", "plane")
-#: A queue in which operations meet: operations in at least this many of a package's eight planes.
-#: From here on a gain is one.
+#: Minimum mean queue for interleaving: operations in at least this many of a package's eight
+#: planes. Also the minimum ratio that counts as a gain.
 QUEUED, GAIN = (1.0, 4.0), 1.1
 SPLIT = "splitting each request into parallel ones of 4 KiB is superior, interleaved or not"
-#: The claims were no input of the workloads.
+#: The claims were not used to fit the workloads.
 WORKLOADS = (TPCC_SKEWED, EXCHANGE, IOZONE, POSTMARK)
 
 

@@ -13,18 +13,18 @@ from ssdlab.results import Results
 SUMMARY = "Agrawal et al. 2008, Figure 7: shared-control gangs, asynchronous and synchronous"
 
 WIDTHS = (2, 4, 8)
-#: "Never beats": except for variations by the summary page and the stripe's start.
+#: Tolerance of "never beats": variations by the summary page and the stripe's start.
 LEEWAY = 1.01
-#: Time against no gangs of a run that could not keep up.
+#: Ratio to the time without gangs above which a run could not keep up.
 LATE = 1.05
-#: Tolerance of a gang that waits for commands alone against no gang: its places differ.
+#: Tolerance of a gang that shares only commands, against no gang: page placement differs.
 NEARLY = 1.15
 CLAIM = "synchronous ganging never beats asynchronous"
 FAR = "a gang that falls behind makes requests wait the longer the more of them there are"
 OWN = "each package with a data path of its own, as section 3.3 has it; not the original's code"
 
 
-#: Asynchronous, the control pins held for commands alone: "parallel operations" of section 3.3.
+#: Asynchronous, with control pins held for commands only: "parallel operations" of section 3.3.
 COMMANDS = "asynchronous, pins held for commands"
 FREE = "section 3.3: what one package does, others need not wait for"
 
@@ -32,8 +32,8 @@ FREE = "section 3.3: what one package does, others need not wait for"
 def gang(kind: str, width: int) -> dict[str, Any]:
     """The keys of a gang of `width` packages.
 
-    With "in turn" a logical page is a page of each package, which are transferred one after the
-    other: what the original simulator's code of synchronous gangs does.
+    With "in turn" a logical page has a page of each package, transferred one after the other, as in
+    the original simulator's synchronous gangs.
     """
     keys: dict[str, Any] = {"channels": PACKAGES // width, "packages_per_channel": width}
     if kind == "in turn":
@@ -107,12 +107,12 @@ def _late(found: dict[Any, Results], kind: str) -> Row:
 
 
 def _duration(found: dict[Any, Results], name: str, kind: str, width: int) -> float:
-    """Time of the load, against no gangs: more than 1 if a gang falls behind."""
+    """Duration relative to no gangs; above 1 if a gang falls behind."""
     return float(found[name, kind, width].simulated_seconds / found[name,].simulated_seconds)
 
 
 def _without_erasing(study: Study) -> Row:
-    """The recorded IOzone on gangs of eight with erasures that take next to nothing."""
+    """The recorded IOzone on gangs of eight with near-zero erase time."""
     found = study.measure(
         {
             kind: load(study, "iozone", **gang(kind, WIDTHS[-1]), timing={"erase": "1us"})

@@ -1,4 +1,4 @@
-"""Figure 8 of the 2008 paper: what it costs to keep more blocks erased."""
+"""Figure 8 of the 2008 paper: the cost of keeping more blocks erased."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 8: latency and moved pages by the cleaning threshold"
 
-#: Percent of the blocks; the spare ones are 15 %.
+#: Thresholds in percent of the blocks; 15 % are spare.
 THRESHOLDS = (1, 2, 3, 4, 5, 6, 7, 8)
 QUICK_THRESHOLDS = (2, 5, 8)
-#: "Little difference" of the latency, in times; and from where on it rises.
+#: Maximum latency ratio of "little difference", and the minimum ratio of a rise.
 LITTLE, RISES = 1.05, 1.001
 
 

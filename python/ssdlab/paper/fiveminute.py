@@ -1,9 +1,9 @@
 """The five-minute rule: Gray and Putzolu (1987), Gray and Graefe (1997), Graefe (2007), and today.
 
-A page accessed more often than once in an interval is cheaper in the faster place. With the prices
-and rates of the articles the intervals are arithmetic, and prove nothing of ssdlab. Then come the
-same intervals with rates that are simulated: of the disk of 2007, and of a flash drive in its
-state, which serves fewer reads while it is written and cleans.
+A page accessed more often than once per interval is cheaper on the faster level. With the articles'
+prices and rates the intervals are arithmetic, and prove nothing about ssdlab. Further rows use
+simulated rates: of the disk of 2007, and of a flash drive that serves fewer reads during writes and
+garbage collection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMMARY = "The five-minute rule 1987, 1997, 2007, and with simulated rates"
 RAM_DOLLARS_PER_MB = 3 / 64
 DISK_DOLLARS, FLASH_DOLLARS, CHEAPER_FLASH = 80, 999, 400
 FLASH_DOLLARS_PER_MB = FLASH_DOLLARS / (32 * 1024)
-#: Pages of 4 KB in a MB, and the rates with which he reckons.
+#: Pages of 4 KB per MB, and the rates that he assumes.
 PAGES_PER_MB = 256
 DISK_READS_PER_S, FLASH_READS_PER_S = 83, 6_200
 MINUTE, HOUR = 60, 3_600
@@ -53,7 +53,7 @@ class Published:
 def of_2007(
     name: str, interval: float, unit: float, rate: float, dollars: float, per_mb: float
 ) -> Published:
-    """An interval of Graefe's, for pages of 4 KB."""
+    """An interval published by Graefe, for pages of 4 KB."""
     return Published(name, interval, unit, PAGES_PER_MB, rate, dollars, per_mb)
 
 
@@ -77,7 +77,7 @@ OUTSTANDING = 4
 
 
 def run(study: Study) -> Item:
-    """The intervals of the articles, and those with simulated rates."""
+    """The intervals of the articles, and intervals with simulated rates."""
     found = study.measure(
         {"disk": _disk(study), **{share: _flash(study, share) for share in READ_SHARES}}
     )

@@ -1,9 +1,9 @@
-"""Figure 2 of Gray and Fitzgerald's article, for the two drives of the time that gather writes; and
-the article's conclusions: the mix of TPC-C, the write cache, and "a little intelligence".
+"""Figure 2 of Gray and Fitzgerald's article, for two write-gathering drives of the time, and the
+article's conclusions: the mix of TPC-C, the write cache, and "a little intelligence".
 
-Their curves are a picture; what the text says of them is judged here on whole curves, one deep and
-four deep, of `samsung-2007` and `mtron`. The better drive is the one of the design that the article
-points to (Birrell et al. 2005): a map of pages in a non-volatile memory, and a block buffer.
+Their curves are a picture; the claims of the text are judged on whole curves of `samsung-2007` and
+`mtron`, at QD1 and QD4. The better drive follows the design that the article cites (Birrell et al.
+2005): a page map in non-volatile memory, and a block buffer.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ PATTERNS = {
 }
 BLOCK_BYTES = [512 << power for power in range(12)]
 DEPTHS = (1, 4)
-#: Sizes that the table shows; the figures have all.
+#: Sizes in the table; the figures have all.
 SHOWN = (512, 8192, 131_072, 1_048_576)
-#: From here on "sequential throughput plateaus": maximum speed ratio of larger requests.
+#: "Sequential throughput plateaus": maximum speed ratio of larger requests.
 PLATEAU, BEYOND = 131_072, 1.08
-#: Percent by which a rate of the simulated drive may miss the article's.
+#: Tolerance of the simulated drive's rates against the article's, percent.
 FIT = 15.0
-#: Gain of depth is 5 %: tolerated error of that ratio.
+#: Tolerance of the gain by queue depth, which is 5 %.
 DEPTH, ONE_AT_A_TIME = 2.0, "samsung-2007 takes one request at a time, whatever is outstanding"
 #: A buffer at least as large as the overwritten range takes all writes.
 FITS = "4MiB"
-#: Flash, link and firmware of `samsung-2007`, with a map of pages that survives.
+#: Flash, link and firmware of `samsung-2007`, with a non-volatile page map.
 BETTER: dict[str, Any] = {
     "preset": "agrawal2008",
     "blocks_per_plane": 1024,
@@ -63,7 +63,7 @@ Point = tuple[str, str, int, int]
 
 
 def run(study: Study) -> Item:
-    """The curves of both drives, and the drives that the article would have."""
+    """The curves of both drives, and the drives that the article proposes."""
     points = [
         (drive, pattern, depth, size)
         for drive in DRIVES
@@ -112,7 +112,7 @@ def _shape(drive: str, rates: Mapping[Point, float]) -> list[Row]:
 
 
 def _chain(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[Row]:
-    """From rates of the simulated drive to the mix of TPC-C, as the article has it."""
+    """The mix of TPC-C, computed from the simulated drive's rates as in the article."""
     rows, mixes = [], {}
     for depth, published, fit in ((4, 1_713, FIT), (1, 1_624, None)):
         reads = rates["samsung-2007", "random read", depth, 8192]
@@ -130,7 +130,7 @@ def _chain(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[
 
 
 def _cache(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[Row]:
-    """The write cache: useless for random writes, unless their range fits into it."""
+    """The write cache: useless for random writes unless their range fits into it."""
     off = rates["samsung-2007", "random write", 4, 8192]
     large, fits = (others[it].host.all.iops for it in ("larger cache", "writes that fit"))
     never = '"I could never get good write performance": a cache only delays the rewriting'
@@ -153,7 +153,7 @@ def _cache(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[
 
 
 def _better(others: Mapping[str, Results]) -> list[Row]:
-    """A little intelligence: what the article expects of reengineering, simulated."""
+    """A little intelligence: the article's expectations of reengineering, simulated."""
     reads, writes = (others[it].host.all.iops for it in ("better reads", "better writes"))
     ordered = others["better writes in sequence"].host.all.iops
     design = "a map of pages in non-volatile memory, and a block buffer"
@@ -220,7 +220,7 @@ def _figure(drive: str, rates: Mapping[Point, float]) -> Figure:
 
 
 def _experiment(study: Study, drive: str, pattern: str, depth: int, size: int) -> dict[str, Any]:
-    """A point: as many bytes as fill the buffer several times, and not few requests."""
+    """A point: enough bytes to fill the buffer several times, and a minimum number of requests."""
     read_share, random_share = PATTERNS[pattern]
     slow = pattern == "random write"
     # A random write takes 30 ms or more, whatever its size.

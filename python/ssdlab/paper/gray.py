@@ -1,8 +1,8 @@
 """Gray and Fitzgerald, *Flash Disk Opportunity for Server Applications* (ACM Queue 6(4), 2008).
 
-Every number of the article: what it measured of a beta of a 32 GB Samsung drive, beside the preset
-that is fitted to it; the 90 disks that flash should replace, simulated as an array; and its sums,
-which are arithmetic. `diskspd` measures any device as the article did.
+Every number of the article: its measurements of a beta of a 32 GB Samsung drive, beside the preset
+fitted to it; the 90 disks to replace by flash, simulated as an array; and its sums, which are
+arithmetic. `diskspd` measures any device in the article's way.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, po
 
 #: Measured requests per second, four outstanding (their Figure 2 and text).
 READS, WRITES = 2_804, 1_233
-#: Results of good engineering by their estimate, reads and writes a second.
+#: Their estimate of good engineering, reads and writes per second.
 ENGINEERED = (3_000, 1_100)
 #: Outstanding per disk: "two or three" keep 90 disks busy.
 PER_DISK = 3
 #: Tolerances in percent for the preset's rates, and for the array.
 FIT, ARRAY = 15.0, 5.0
 
-#: Measurements of the Samsung: read share, random share, size, outstanding, requests, and whether
-#: the figure is a rate of bytes (MB/s) instead of requests.
+#: Measurements of the Samsung: read share, random share, size, queue depth, requests, and True for
+#: MB/s instead of IOPS.
 MEASURED: Mapping[str, tuple[float, float, str, int, int, bool]] = {
     "plateau of sequential reads, MB/s": (1.0, 0.0, "1MiB", 4, 2_000, True),
     "plateau of sequential writes, MB/s": (0.0, 0.0, "1MiB", 4, 2_000, True),
@@ -45,7 +45,7 @@ MIX = "mix of 8 KB, 4 deep, a second"
 PUBLISHED = (53, 35, 53, 35, READS, 27, WRITES, 6_528, 1_644)
 FILE = "1GiB"
 
-#: The drive has been in use: blocks that are written have to be erased.
+#: A used drive: written blocks must be erased.
 USED = {"precondition": "random:0.2"}
 PLATEAU = '"plateaus beyond 128-KB requests"'
 BYTES = "must be 512 bytes: of 512 KB they would be 3.4 GB/s"
@@ -55,7 +55,7 @@ WHAT_IF = "with --input"
 
 @dataclass(frozen=True)
 class Array:
-    """The disks that flash is to replace, and the flash; as in the article's TPC-C example."""
+    """The disks to replace by flash, and the flash, as in the article's TPC-C example."""
 
     disks: int = 90
     disk_iops: float = 200
@@ -143,7 +143,7 @@ def _disks(results: Results, flash: Results, array: Array, what_if: bool) -> lis
 
 
 def _sums(array: Array) -> list[Row]:
-    """The article's sums over rates and watts, or of its numbers."""
+    """The article's sums over rates and watts."""
     mix, better = harmonic_mean(READS, WRITES), harmonic_mean(*ENGINEERED)
     rate, watts = array.disks * array.disk_iops, array.disks * array.disk_watts
     access = 1e3 * array.disk_watts / array.disk_iops

@@ -1,7 +1,7 @@
-"""An untimed drive of one domain with greedy cleaning, compared with theory.
+"""An untimed drive with one domain and greedy garbage collection, for comparison with theory.
 
-For studies of write amplification. Blocks reserved by cleaning are added, so that the share of data
-matches the formulas.
+For studies of write amplification. Blocks reserved for garbage collection are added, so that the
+share of data matches the formulas.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-#: Blocks that take no part: the one that is kept erased, and the frontier, which has just been
-#: opened whenever cleaning chooses a victim.
+#: Blocks that cannot be victims: one reserve block that stays erased, and the open block
+#: (frontier), which is new whenever garbage collection chooses a victim.
 HELD = 2
 PAGE_BYTES = 4096
 
@@ -33,7 +33,7 @@ def drive(blocks: int, pages: int, filled: float) -> dict[str, Any]:
 
 
 def writes(requests: int, locality: str = "uniform") -> dict[str, Any]:
-    """Random writes of a page each."""
+    """Random one-page writes."""
     return {
         "kind": "closed",
         "read_share": 0.0,
@@ -47,8 +47,8 @@ def writes(requests: int, locality: str = "uniform") -> dict[str, Any]:
 def limit(filled: float, pages: int) -> float:
     """Write amplification under uniform writes, in the limit of many blocks.
 
-    Desnoyers, *Analytic Modeling of SSD Write Performance* (SYSTOR 2012): exact for greedy. With
-    less than a page of every block valid when it is cleaned, cleaning is free of moves.
+    Desnoyers, *Analytic Modeling of SSD Write Performance* (SYSTOR 2012): exact for greedy. If
+    victims have less than one valid page on average, nothing is moved.
     """
     alpha = 1 / filled
     harmonic = [0.0]

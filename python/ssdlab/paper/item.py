@@ -13,8 +13,7 @@ from ssdlab.paper.derived import Derived, consumed
 Verdict = Literal["pass", "fitted", "arithmetic", "not reproduced", "not judged", "info", "fail"]
 #: All verdicts in counting order.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-#: The largest over the smallest figure that bear out a claim: of one between them, half or twice
-#: as much does not.
+#: Maximum ratio of the bounds of a claim: half or twice a value between them is outside.
 WIDEST = 4.0
 
 
@@ -22,18 +21,17 @@ WIDEST = 4.0
 class Row:
     """A figure of an item, published and simulated, in the unit of its name.
 
-    Where the study makes a claim instead of giving a number, the simulated figure bears it out if
-    it is `least` at least and `most` at most, and `note` is the claim. No claim is so wide that
-    half the figure and twice the figure bear it out as well: a figure of which only the direction
-    is known, and which lies far on that side, is shown without a verdict. So is one beside which
-    stands a figure that is simulated itself. A figure that was used to find a constant of the
-    simulation is `fitted`: it is shown, and proves nothing; `Item` sets that from what its
-    experiments were derived from. One that no simulation could change, a constant of the preset or
-    a sum of published numbers, is `arithmetic`, and proves as little.
+    If the study makes a claim instead of giving a number, the simulated figure must lie between
+    `least` and `most`, and `note` is the claim. No claim is wide enough to hold for both half and
+    twice the figure: a figure far on the right side of a one-sided claim has no verdict. Nor has a
+    figure compared with a simulated one. A figure used to fit a constant of the simulation is
+    `fitted`: it is shown, and proves nothing; `Item` sets that from the constants of its
+    experiments. A figure that no simulation could change, a constant of the preset or a sum of
+    published numbers, is `arithmetic`, and proves nothing either.
 
-    A difference that is known and has an explanation is no failure: `missed` is the explanation.
-    Where nothing is simulated, since no document at hand has the numbers, `simulated` is None.
-    `unjudged` says why this form of the study cannot judge the figure.
+    A known difference with an explanation, in `missed`, is not a failure. If nothing is simulated
+    for lack of published numbers, `simulated` is None. `unjudged` is the reason why this form of
+    the study cannot judge the figure.
     """
 
     name: str
@@ -65,8 +63,8 @@ class Row:
     def verdict(self) -> Verdict:
         """Verdict on the figures, or on the claim; "info" where neither is tested.
 
-        "fitted" is no verdict on the simulation: the published figure is one of its inputs.
-        Nor is "arithmetic", to which no simulation contributes.
+        "fitted" is not a verdict on the simulation, as the published figure is an input. Nor is
+        "arithmetic", which is independent of the simulation.
         """
         if self.fitted:
             return "fitted"
@@ -85,10 +83,9 @@ class Row:
 
     @property
     def agrees(self) -> bool | None:
-        """Agreement of the figures, or truth of the claim; None where neither is claimed.
+        """Agreement of the figures, or truth of the claim; None without a tolerance or a claim.
 
-        They agree when neither exceeds the other by more than the tolerance: 25 % is 1.25 times
-        as much, or as little.
+        The larger may exceed the smaller by the tolerance: 25 % is a factor of 1.25 up or down.
         """
         if self.most is not None:
             if self.simulated is None:
@@ -101,7 +98,7 @@ class Row:
 
     @property
     def explained(self) -> str:
-        """The note, the bounds of the claim, and why the figure is missed or not judged."""
+        """The note, the bounds of the claim, and the reason for a miss or a missing verdict."""
         why = {"not reproduced": self.missed, "not judged": self.unjudged}.get(self.verdict, "")
         bounds = ""
         if self.most is not None:
@@ -125,10 +122,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Item:
-    """Result of an item; `remarks` say what rows cannot, as where a source contradicts itself.
+    """Result of an item; `remarks` have facts outside rows, such as contradictions in a source.
 
-    `derived` are the constants of its experiments that were found from published figures: rows
-    that compare with one of these are "fitted" or "arithmetic", whatever they say of themselves.
+    `derived` are the constants of its experiments that were fitted to published figures: rows that
+    compare with these figures become "fitted" or "arithmetic".
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Keys and values of language models on a drive, as LMCache keeps them.
+"""KV caches of language models on a drive, as in LMCache.
 
-Sizes follow from the models. Write amplification of the drive is of untimed runs on a small drive
-with objects of as many sizes as in the measurements of LMCache, a sixteenth of their size.
+Sizes follow from the models. The drive's write amplification is from untimed runs on a small drive,
+with the number of object sizes in LMCache's measurements, at a sixteenth of their size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ssdlab.results import Results
 SUMMARY = "LMCache: keys and values of language models on a drive with FDP"
 
 HIT = 0.92
-#: Objects of 1 to 32 MiB, by 16.
+#: Objects of 1 to 32 MiB, divided by 16.
 SIZES = "64KiB, 128KiB, 256KiB, 1MiB, 2MiB"
 
 
@@ -32,7 +32,7 @@ def _load(**keys: Any) -> dict[str, Any]:
 
 
 def run(study: Study) -> Item:
-    """A chunk, bytes written, and orders of eviction; `quick` asks for fewer requests."""
+    """Chunk size, bytes written, and orders of eviction; `quick` runs fewer requests."""
     requests = 60_000 if study.quick else 250_000
     handles = {"device.fdp.handles": 8}
     chunk = {"objects": "", "workers": 1, "outstanding": 32, "hit_share": 0.0}

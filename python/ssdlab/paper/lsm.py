@@ -1,7 +1,7 @@
 """A log-structured merge tree compared with closed forms, and the effect of placement.
 
-Write amplification of the tree is what the workload `lsm` counts; the drive's is from untimed runs
-with reclaim units smaller than the tree's files.
+The workload `lsm` counts the tree's write amplification; the drive's is from untimed runs with
+reclaim units smaller than the tree's files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DRIVE = {
     "device.buffer.copies": "1MiB",
     "run.timed": False,
 }
-#: A third of the drive is left to logs, level 0 and merges, about the need.
+#: A third of the drive remains for logs, level 0 and merges, about the required space.
 FAN_OUT, DATA_MIB, BASE_MIB = 8, 448, 8
 
 
@@ -43,8 +43,8 @@ def _load(**keys: Any) -> dict[str, Any]:
         "fan_out": FAN_OUT,
         "buffer": "256KiB",
         "request_size": "256KiB",
-        # Requests take no time, and writes in small groups do not overtake the merges: they would
-        # find more files in level 0 than belong there, and amplify less than the closed form.
+        # Small write groups do not overtake the merges of an untimed run: otherwise level 0 would
+        # exceed its limit, and write amplification fall below the closed form.
         "append": "16KiB",
         "merges": 4,
         "outstanding": 1,
@@ -53,14 +53,14 @@ def _load(**keys: Any) -> dict[str, Any]:
 
 
 def _in_order(requests: int) -> dict[str, Any]:
-    """Nothing is merged, so that neither levels nor their files have an effect."""
+    """Keys in order need no merges, so that levels and files have no effect."""
     merges = ("l1", "file", "fan_out", "buffer", "merges")
     load = _load(requests=requests, keys="sequential")
     return {key: value for key, value in load.items() if key not in merges}
 
 
 def run(study: Study) -> Item:
-    """The tree, keys in order, and four ways to place it; `quick` asks for fewer requests."""
+    """The tree, keys in order, and four placements; `quick` runs fewer requests."""
     requests = 150_000 if study.quick else 500_000
     handles = {"device.fdp.handles": 8}
     runs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -103,7 +103,7 @@ def _count(results: Results, name: str) -> float:
 
 
 def _tree(results: Results) -> float:
-    """Bytes written to the device for a byte of the user, behind the load."""
+    """Bytes written to the device per user byte, after the load phase."""
     written = sum(_count(results, name) for name in ("logged", "flushed", "merged"))
     return written / _count(results, "user")
 

@@ -1,10 +1,10 @@
 """El Maghraoui et al., *Modeling and Simulating Flash Based Solid-State Disks for Operating
 Systems* (2010): a request of n bytes takes A + n B, with A and B of its access pattern.
 
-Their method, twice. Their micro-benchmarks run on the linear device with their coefficients must
-find these again. And as they did with a real drive: micro-benchmarks of a drive give coefficients,
-a linear device is made of them, the same micro-benchmarks run on it, and throughput is compared. In
-simulated time; `--live` serves the device and measures it by the clock as well.
+Their method is applied twice. Their micro-benchmarks on the linear device with their coefficients
+must recover these. Then, as they did with a real drive, micro-benchmarks of a simulated drive yield
+coefficients of a linear device, and the throughput of both is compared. All in simulated time;
+`--live` also serves the device and measures it in wall-clock time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIZES = [512 << power for power in range(12)]
 WITHIN = 7.0
 SIZES_UNSAID = "least squares miss the small sizes; which ones they averaged is not said"
 PICTURES = "the slides have pictures and no numbers"
-#: Percent by which a coefficient that is found again may be off.
+#: Tolerance of a recovered coefficient, percent.
 FOUND, FOUND_LIVE = 0.5, 3.0
 #: Stand-in for their drive, a Zeus: the Zeus of Table 2 of the 2008 paper.
 DRIVE = "enterprise-ssd"
@@ -46,7 +46,7 @@ KEYS = {"sequential read": "seq_read", "random read": "rand_read"}
 
 
 def run(study: Study) -> Item:
-    """The coefficients from micro-benchmarks, and how far the model is from drives."""
+    """The coefficients from micro-benchmarks, and the error of the model against drives."""
     zeus = _measure(study, {"preset": "zeus-linear"})
     rows = []
     for pattern, (_, (a, b, r2), _) in PATTERNS.items():
@@ -85,7 +85,7 @@ def run(study: Study) -> Item:
 
 
 def _measure(study: Study, device: Mapping[str, Any]) -> dict[str, list[float]]:
-    """The mean times of a micro-benchmark of each pattern, by size, us; one request at a time."""
+    """Mean times of a micro-benchmark of each pattern at QD1, by size, us."""
     found = study.measure(
         {
             (pattern, size): {
@@ -120,7 +120,7 @@ def _throughput(times: list[float]) -> list[float]:
 
 
 def _errors(study: Study) -> list[Row]:
-    """Throughput of a linear device with the coefficients of a drive, against that drive's."""
+    """Error of a linear device's throughput against the drive that gave its coefficients."""
     device = {"preset": DRIVE, "blocks_per_plane": 128 if study.quick else 512}
     real = _measure(study, device)
     rows = []
@@ -139,7 +139,7 @@ def _errors(study: Study) -> list[Row]:
 
 
 def _linear(real: Mapping[str, list[float]], weights: Weights) -> dict[str, Any]:
-    """The linear device that the micro-benchmarks of a drive make."""
+    """The linear device fitted to the micro-benchmarks of a drive."""
     patterns = {}
     for pattern, times in real.items():
         found = _fitted(times, weights)
@@ -151,7 +151,7 @@ def _linear(real: Mapping[str, list[float]], weights: Weights) -> dict[str, Any]
 
 
 def _live() -> list[Row]:
-    """The coefficients of reads, measured by clients of the served device."""
+    """Coefficients of reads, measured by clients of the served device."""
     import ssdlab
 
     with tempfile.TemporaryDirectory() as directory:

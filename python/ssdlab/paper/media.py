@@ -1,8 +1,8 @@
 """Ageing of data: temperature, retries and losses, simulated and published.
 
-The clock of retention follows from one activation energy. The drift of the levels was fitted to
-four conditions of one chip, so that these rows prove nothing; the significant rows compare the
-simulation with the integral over pages, or test claims with a mechanism left out.
+One activation energy determines the acceleration of retention. Level drift was fitted to four
+conditions of one chip, so these rows prove nothing; the significant rows compare the simulation
+with the integral over pages, or test claims with a mechanism disabled.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ssdlab.running import Experiment
 
 SUMMARY = "Ageing of data: JESD218, retries of aged pages, losses, and what parity saves"
 
-#: JESD218: weeks of retention by temperature, where a drive has 52 at 30 C.
+#: JESD218: weeks of retention by temperature, for a drive with 52 weeks at 30 C.
 WEEKS = {25: 105, 35: 26, 40: 14, 45: 7, 50: 4, 55: 2}
-#: Bakes that stand for retention: hours and where, and for what.
+#: Bakes equivalent to retention: hours, temperature, and retention.
 BAKES = {"96 h at 66 C": ("96h at 66C", "3mo at 40C"), "500 h at 52 C": ("500h at 52C", "1y")}
 #: Days until the first retry of 72-layer TLC by cycles, of the published law at a limit of 8.8e-3.
 FIRST_RETRY_DAYS = {1: 279, 500: 54, 1000: 40, 2000: 19, 3000: 3}
-#: Tested distance from that day, as a share.
+#: Relative distance from that day at which drives are tested.
 FIRST_SURE, FIRST_WORDS = 0.02, ("before", "after")
-#: The hottest row of the table, and a drive that does not mind.
+#: The hottest row of the table, and a drive insensitive to temperature.
 HOT, NO_ARRHENIUS = "1y at 55C", "1y at 55C, and no temperature matters"
 PARK = "Park et al., ASPLOS 2021, as remembered; the drift was fitted to it"
 #: Cycles and months at 30 C.
@@ -41,15 +41,14 @@ AGED = {
 }
 #: Months after which the read speed is drawn.
 MONTHS = (0, 1, 3, 6, 12, 36)
-#: A drive beyond its rating: cycles, months, and the spread of its errors. A stripe has this number
-#: of groups.
+#: A drive beyond its rating: cycles, months, spread of its errors, and groups per stripe.
 WORN = (2800, 12, 0.3)
 STRIPE = 16
-#: The drive on which losses are counted: an eighth of each block, and fewer blocks. A 64th has six
-#: word lines, which are too few for the tails of what differs between them.
+#: The drive for counting losses: an eighth of each block, and fewer blocks. A 64th has six word
+#: lines, too few for the tails of their variation.
 TALL = {"scale": 8, "blocks_per_plane": 32, "capacity": "31331450880B"}
-#: Fleets of Schroeder et al., FAST 2016: a chip of 4,096 blocks, the share of them that fail, and
-#: defects of a drive and year, each with the shapes of its distribution between which drives lie.
+#: Fleets of Schroeder et al., FAST 2016: blocks per chip, share of failing blocks, and defects per
+#: drive and year, with the range of shapes of its distribution.
 FLASH = "Schroeder et al., FAST 2016"
 FLEET_YEARS = 4.0
 CHIP = {
@@ -62,14 +61,14 @@ CHIP = {
     "device.parity.of": 0,
 }
 SICK, DEFECTS, SHAPES = 0.06, 1.46, (0.05, 0.3)
-#: Why the more uneven fleet has errors again too often.
+#: Reason why the more uneven fleet repeats errors too often.
 TOO_FEW = "so uneven a fleet has its errors on few drives, and these have them again and again"
 #: Times of Park's chip, us: a sense, a transfer, a decoding.
 SENSE, TRANSFER = "90us", "1024MT/s"
 
 
 def run(study: Study) -> Item:
-    """Reads of drives of all ages."""
+    """Reads of data of all ages."""
     aged = {name: _read(study, cycles, months) for name, (cycles, months) in AGED.items()}
     curve = {f"after {months}": _read(study, 1000, months) for months in MONTHS}
     forms = json.loads(_core.media_forms())
@@ -107,7 +106,7 @@ def run(study: Study) -> Item:
 
 
 def _clocks() -> dict[str, dict[str, Any]]:
-    """Drives that lie, by how long and where."""
+    """Unpowered drives, by time and temperature."""
     ages = [f"1y at {celsius}C" for celsius in WEEKS]
     ages += [age for pair in BAKES.values() for age in pair]
     device = _device(0, None)
@@ -118,7 +117,7 @@ def _clocks() -> dict[str, dict[str, Any]]:
 
 
 def _fixed(first: Mapping[int, float]) -> dict[str, dict[str, Any]]:
-    """Drives of references that never move, shortly before and after the first retry."""
+    """Drives with fixed reference voltages, shortly before and after the first retry."""
     load = {"kind": "closed", "read_share": 1.0, "requests": 100}
     cases = {}
     for cycles, days in first.items():
@@ -202,7 +201,7 @@ def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
         return dict(found[name].to_dict()["media"])
 
     def lost(name: str) -> float:
-        """The share of the flash pages that could not be read, also not from parity."""
+        """Share of flash pages that could not be read, even with parity."""
         it = media(name)
         return float(it["uncorrectable"] - it["rebuilt"]) / float(it["page_reads"])
 
@@ -272,7 +271,7 @@ def _fleets(study: Study) -> list[Row]:
 
 
 def _form(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The closed form of the drive and the age of an experiment."""
+    """The closed form for an experiment's drive and age."""
     layers = Experiment(**{key: case[key] for key in ("device", "workload")}).layers
     cycles = case["device"]["media"]["cycles"]
     return dict(json.loads(_core.keep(layers, case["run"]["age"], cycles, 10**9)))
@@ -306,7 +305,7 @@ def _read(
 
 
 def _worn(study: Study) -> dict[str, dict[str, Any]]:
-    """Drives beyond their rating; one whose wear does not count; and one whose pages are alike."""
+    """Drives beyond their rating; one without the effect of wear; and one with identical pages."""
     cycles, months, spread = WORN
     parity = [{"of": STRIPE, "stagger": stagger} for stagger in (False, True)]
     return {

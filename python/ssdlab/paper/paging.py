@@ -1,10 +1,10 @@
 """Flash as paging device: programs with too little memory, on a drive, its model, and a disk.
 
 El Maghraoui et al. (2010) ran SPECjbb 2005 (10 warehouses) and DayTrader (500 clients) with 2 GB of
-paging space on their drive, its linear model, and a disk; the slides have pictures, a logarithmic
-axis, and that the model meets throughput within 7 %. Here the programs are what they are to a
-device: the page faults of that many threads (workload `paging`). Their accesses are unpublished, so
-only claims of the slides are judged. `--live` swaps a real program on served devices.
+paging space on their drive, its linear model, and a disk; the slides have pictures with a
+logarithmic axis, and state that the model meets throughput within 7 %. Here each program is
+represented by the page faults of its threads (workload `paging`). Their accesses are unpublished,
+so only claims of the slides are judged. `--live` swaps a real program on served devices.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ PROGRAMS = {"SPECjbb": 10, "DayTrader": 500}
 PAGING_SPACE = "2GiB"
 FLASH = {"preset": "enterprise-ssd", "blocks_per_plane": 512}
 DISK = {"preset": "scsi-15k"}
-#: Input of the model: a law of service times per number outstanding, measured at the sizes of
-#: paging.
+#: Input of the model: service times per queue depth, measured at the sizes of paging.
 DEPTHS = (1, 4, 10, 32)
 SIZES = tuple(4096 << power for power in range(6))
 PATTERNS = {
@@ -36,7 +35,7 @@ PATTERNS = {
     "sequential_write": (0.0, 0.0),
     "random_write": (0.0, 1.0),
 }
-#: An axis that is logarithmic has at least this from one bar to the other.
+#: Minimum ratio of bars that need a logarithmic axis.
 LOG_AXIS = 10
 ONE_AT_A_TIME = "a line of one request at a time does not know how many the drive serves at once"
 
@@ -121,7 +120,7 @@ def _program(study: Study, threads: int) -> dict[str, Any]:
 
 
 def _model(study: Study, depths: tuple[int, ...]) -> dict[str, Any]:
-    """The device of lines that micro-benchmarks of the drive give, for each number outstanding."""
+    """The linear device per queue depth, fitted to micro-benchmarks of the drive."""
     found = study.measure(
         {
             (pattern, depth, size): {

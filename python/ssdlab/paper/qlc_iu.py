@@ -1,13 +1,11 @@
-"""Drives whose mapping unit is larger than 4 KiB: what a small write costs them.
+"""The cost of small writes on drives with mapping units above 4 KiB. A write below the mapping unit
+(indirection unit, IU) is a read-modify-write of the whole unit.
 
-A write below the mapping unit (indirection unit) reads the rest of it and programs all of it. So
-random writes of 4 KiB program as many times their own bytes as the unit is times 4 KiB, on top of
-write amplification. Data sheets of drives of QLC show that twice: in sequential bandwidth over the
-bytes of their random writes, counted in units, and in the drive writes per day that they allow for
-either.
-
-All sheets are compared with one drive, `qlc-enterprise`, at their mapping units; its spare space
-is not theirs. Nothing is fitted but the rating, which no row judges.
+So random 4 KiB writes program (unit / 4 KiB) times their bytes, on top of write amplification. QLC
+data sheets show that twice: in the ratio of sequential to random write bandwidth, counted in units,
+and in the drive writes per day for either. All sheets are compared with one drive,
+`qlc-enterprise`, at their mapping units, but with its own spare space. Only the rating is fitted,
+and no row judges it.
 """
 
 from __future__ import annotations
@@ -25,17 +23,17 @@ SUMMARY = "Data sheets of QLC drives: small writes on large mapping units"
 
 DEVICE = "qlc-enterprise"
 KIB = 1024
-#: Mapping units, KiB, and the random writes that are measured on each, KiB.
+#: Mapping units, and sizes of random writes on each, KiB.
 UNITS = (4, 8, 16, 32, 64)
-#: KiB that are written over in units, without time: the scaled drive about once.
+#: KiB overwritten in untimed runs: about one scaled drive.
 OVERWRITTEN = 40_000
-#: Percent by which bytes programmed may differ from those on a unit of 4 KiB times the unit.
+#: Tolerance of programmed bytes against proportionality to the unit, percent.
 PROPORTIONAL = 2.0
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The data sheet of a drive; `unit` is stated or, where `derived`, follows from it."""
+    """A drive's data sheet; `unit` is stated, or derived from the sheet if `derived`."""
 
     name: str
     unit: int
@@ -45,7 +43,7 @@ class Sheet:
     random: float
     """Random writes, requests a second."""
     size: int = 4
-    """Their size, KiB."""
+    """Size of random writes, KiB."""
     tolerance: float | None = 12.0
     note: str = ""
 
@@ -65,15 +63,15 @@ SHEETS = (
     Sheet("P5336 61.44 TB", 16, 3300e6, 38e3, tolerance=15.0, note="taken for writes of 4 KiB"),
 )
 
-#: Drive writes per day of the 5210 ION: sequential, and random 4 KiB by mapping unit. a reader's
-#: note has the values of 4 and 16 KiB; that between follows from them.
+#: Drive writes per day of the 5210 ION: sequential, and random 4 KiB by mapping unit. A reader's
+#: note has the values for 4 and 16 KiB; the value between follows from them.
 SEQUENTIAL_DWPD = 0.8
 RANDOM_DWPD = {4: 0.2, 8: 0.1, 16: 0.05}
 DWPD_TOLERANCE = 2.0
 
 
 def run(study: Study) -> Item:
-    """Bytes programmed by unit, the ratio of rates of each sheet, and drive writes per day."""
+    """Programmed bytes by unit, the ratio of rates on each sheet, and drive writes per day."""
     sizes = {(unit, 4) for unit in UNITS} | {(it.unit, it.size) for it in SHEETS}
     rated = sorted({(it.unit, it.size) for it in SHEETS})
     requests = 100_000 if study.quick else 400_000
@@ -96,7 +94,7 @@ def run(study: Study) -> Item:
 
 
 def amplified(results: Results) -> float:
-    """Bytes programmed for each byte that the host wrote."""
+    """Bytes programmed per host byte."""
     flash = results.flash
     return float(flash.bytes_programmed / flash.host_bytes_written)
 
@@ -120,7 +118,7 @@ def _random(unit: int, size: int, requests: int) -> dict[str, Any]:
 
 
 def _untimed(unit: int, size: int) -> dict[str, Any]:
-    """Untimed run, until the scaled drive is written over once more."""
+    """Untimed run that overwrites the scaled drive once more."""
     experiment = _random(unit, size, OVERWRITTEN * KIB // unit)
     return {**experiment, "run": {"precondition": "random:3", "timed": False}}
 
@@ -140,7 +138,7 @@ def _sequential(unit: int, quick: bool) -> dict[str, Any]:
 
 
 def _bytes(found: Mapping[tuple[int, int], float]) -> list[Row]:
-    """Bytes programmed for a byte of random writes: in proportion to the unit."""
+    """Bytes programmed per byte of random writes, in proportion to the unit."""
     minimum = found[UNITS[0], 4]
     name = "random 4 KiB: bytes programmed for a byte"
     rows = [Row(f"{name}, unit of {UNITS[0]} KiB", None, minimum)]

@@ -1,7 +1,7 @@
 """Arrays with redundancy against closed forms, Diff-RAID, and DiskSim's arrays of disks.
 
-Six drives of 2008 are 48 packages that read a page in 130.6 us and write one in 309.0: what an
-array of them does follows from how many reads and writes its redundancy makes of a request.
+Six drives of 2008 are 48 packages that read a page in 130.6 us and write one in 309.0: the rate of
+an array follows from the reads and writes per request that its redundancy adds.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ SUMMARY = "Arrays: closed forms of RAID-0, 1, 5 and 6, Diff-RAID, DiskSim's arra
 READ_US, WRITE_US, PACKAGES = 130.6, 308.98, 48
 #: Redundancy: reads and writes of members for a small write.
 WRITES = {"none": (0, 1), "mirror": (0, 2), "parity": (2, 2), "double-parity": (3, 3)}
-#: Requests outstanding, and in total: K in n equal stations give K / (K + n - 1) of the most.
+#: Requests outstanding, and in total: K requests in n equal stations reach K / (K + n - 1) of the
+#: maximum rate.
 WHOLE, QUICK = (12_000, 240_000), (4_000, 40_000)
 FORM, WEAR = 1.5, 1.0
-#: Writes of the first half of a run that wears five small members.
+#: Writes in the first half of a run that wears five small members.
 WRITES_OF_PARITY = 100_000
 
-#: Shares of the parity of five members, and how much faster the first one wears (Diff-RAID).
+#: Parity shares of five members, and relative wear of the first (Diff-RAID).
 SHARES = {
     "100,0,0,0,0": 4.0,
     "80,5,5,5,5": 2.957,
@@ -65,13 +66,13 @@ DISKSIM: Mapping[str, tuple[str, str, int, str, dict[str, Any]]] = {
     ),
 }
 RUNS, CHUNK = "raid_results.json", "32KiB"
-#: Percent by which requests of the disks in all may differ; times depend on the model of the disk.
+#: Tolerance of the disks' total requests, percent; times depend on the disk model.
 ASKED = 1.0
 DISKS = "the disks are hp-c3323a; theirs wait in the host, ours in the disk"
 
 
 def run(study: Study) -> Item:
-    """Rates, wear, and where `--traces` has them DiskSim's runs."""
+    """Rates, wear, and DiskSim's runs if `--traces` has them."""
     rows = [*_rates(study), *_wear(study)]
     figures, remarks = [], []
     runs = None if study.traces is None else study.traces / RUNS
@@ -121,7 +122,7 @@ def _rates(study: Study) -> list[Row]:
 
 
 def _steady(results: Results) -> float:
-    """Requests a second in the middle of a run, while all of them are outstanding."""
+    """Requests per second in the middle of a run, at full queue depth."""
     series = results.time_series
     counts = series.requests
     middle = counts[int(0.4 * len(counts)) : int(0.8 * len(counts))]
@@ -148,10 +149,10 @@ def _six(study: Study, keys: dict[str, Any], read_share: float) -> dict[str, Any
 
 
 def _wear(study: Study) -> list[Row]:
-    """Erasures of the first of five members relative to the others, by its share of the parity.
+    """Erases of the first of five members relative to the others, by its parity share.
 
-    Erasures begin when the erased blocks are used up, later on a member that is written less; so
-    the first half of a run is not counted.
+    Erases begin when the erased blocks are used up, later on members with fewer writes; so the
+    first half of a run is excluded.
     """
     halves = (WRITES_OF_PARITY, 2 * WRITES_OF_PARITY)
     found = study.measure(

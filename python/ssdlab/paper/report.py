@@ -11,10 +11,10 @@ from ssdlab.pages import STYLE
 from ssdlab.paper.item import Item, Row, counts
 from ssdlab.units import study_number as number
 
-#: The items about drives that can be bought today; they precede older studies.
+#: Items on current drives; they precede older studies.
 TODAY = ("drives", "ssdiq", "ssdiq-gc", "ssdiq-load")
 COLUMNS = ("published", "simulated", "difference", "tolerance", "verdict")
-#: On a telephone a row is its name with the figures below, each under its word.
+#: On a phone a row shows its name with labelled figures below.
 NARROW = """
 .study td:first-child { white-space: normal }
 details.item { border-top: 1px solid var(--rule); padding: 10px 0 }
@@ -33,9 +33,9 @@ details.item > summary small { font-weight: 400; margin-left: 8px }
 
 
 def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
-    """The whole page as HTML: first what fails, then the drives of today, then the rest.
+    """The whole page as HTML: failures first, then current drives, then the rest.
 
-    An item is a line with its verdicts, which opens; one with a row that fails is open.
+    An item is a collapsible line with its verdicts; items with a failed row are open.
     """
     items = sorted(items, key=lambda it: (not _fails(it), it.name not in TODAY))
     count = _counted(items, link=True)
@@ -63,7 +63,7 @@ def _fails(item: Item) -> bool:
 
 
 def _counted(items: Sequence[Item], link: bool = False) -> str:
-    """Number of rows with each verdict; with `link` the failed ones lead to the first of them."""
+    """Number of rows with each verdict; with `link` the failures link to the first of them."""
     stated = []
     for kind, found in counts(items).items():
         if not found and not (link and kind == "fail"):

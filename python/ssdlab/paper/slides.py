@@ -1,4 +1,4 @@
-"""The 2008 paper's slides: what flash saves, how long it lasts, what a full drive costs."""
+"""The 2008 paper's slides: savings by flash, its lifetime, the cost of a full drive."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ IN_ORDER = (
 #: Request rate of an SSD in the paper's trace, and its divisor to 420.
 TPCC_RATE, FASTER = 630, 1.5
 
-#: MTron rates of slide 16: published, share of reads, share of random requests, their size, how
-#: many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
+#: MTron rates of slide 16: published value, read share, random share, size, number of requests, and
+#: True for MB/s. The queue depth is not stated.
 MTRON_RATES = {
     "reads of 1 MiB in sequence, MB/s": (100, 1.0, 0.0, "1MiB", 2_000, True),
     "writes of 1 MiB in sequence, MB/s": (80, 0.0, 0.0, "1MiB", 2_000, True),
@@ -38,14 +38,14 @@ MTRON_FIT = 15.0
 
 @dataclass(frozen=True)
 class Arrays:
-    """Slides 36 and 54: the disk arrays of the TPC-C configuration, and what replaces them."""
+    """Slides 36 and 54: the disk arrays of the TPC-C configuration, and their replacement."""
 
     arrays: int = 14
     disks: int = 28
     disk_dollars: float = 250
     ssds: int = 5
     ssd_dollars: float = 500
-    writes: float = 2.4e6  # of one array in half an hour
+    writes: float = 2.4e6  # per array in half an hour
     dies: int = 5 * 16
     blocks_per_die: int = 8192
     rated_cycles: float = 100_000
@@ -135,7 +135,7 @@ def _arithmetic(given: Arrays) -> list[Row]:
 
 
 def _between(results: Results) -> list[Row]:
-    """Between the two rates that the paper has for an SSD, the latency is over 20 ms."""
+    """Between the paper's two rates of an SSD, the latency exceeds 20 ms."""
     latency = results.host.all.mean_us / 1000
     rate = TPCC_RATE / FASTER
     name = f"TPC-C, logical page of 256 KiB, {rate:.0f} requests/s, ms"
@@ -148,12 +148,12 @@ def _between(results: Results) -> list[Row]:
 
 
 def _tpcc(study: Study, page: str, time_scale: float = 2.1) -> dict[str, object]:
-    """TPC-C at the 300 requests/s of an SSD that the paper speaks of."""
+    """TPC-C at the paper's 300 requests/s per SSD."""
     device = {
         "preset": "agrawal2008",
         "blocks_per_plane": 256,
         "logical_page": page,
-        # A block of 64 pages holds one logical page of 256 KiB only if all of them are data.
+        # A block of 64 pages holds a logical page of 256 KiB only without a summary page.
         "summary_page": False,
     }
     requests = 20_000 if study.quick else 60_000
@@ -162,7 +162,7 @@ def _tpcc(study: Study, page: str, time_scale: float = 2.1) -> dict[str, object]
 
 
 def _of_mtron(found: Mapping[str, Results]) -> list[Row]:
-    """The rates of the MTron, all of one configuration, and what its buffer gains."""
+    """The rates of the MTron in one configuration, and the gain of its buffer."""
     rows = []
     for name, (published, *_, in_bytes) in MTRON_RATES.items():
         host = found[name].host.all
@@ -203,13 +203,13 @@ def _mtron(
 
 
 def _full_drive(study: Study) -> dict[str, object]:
-    """Random writes on a drive of 90 % data, cleaning blocks at random."""
+    """Random writes on a drive with 90 % data and random victims."""
     return {
         "device": {
             "preset": "agrawal2008",
             "blocks_per_plane": 64 if study.quick else 256,
             "spare_factor": 0.1,
-            # The minimum erased reserve: that is not spare space.
+            # The minimum reserve of erased blocks does not count as spare space.
             "cleaning": {"policy": "random", "min_free": 0.001},
         },
         "workload": {

@@ -1,8 +1,8 @@
 """*SSD-iq*: write amplification of current drives.
 
 Haas, Lee, Bonnet and Leis (PVLDB 18(11), 2025) wrote 4 KiB pages uniformly over a part of several
-drives until the drives' own counts of flash writes settled. Greedy and two constants meet the whole
-curve of a drive: participating flash, and extra programs per page. `ssdiq_load` covers timing.
+drives until the drives' counters of flash writes settled. Greedy with two constants matches a
+drive's whole curve: participating flash, and extra programs per page. `ssdiq_load` covers timing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification and write rates of current drives"
 
-#: The Micron 7450 MAX 800 GB: GiB written (50 to 100 % of the drive), and write amplification.
+#: Micron 7450 MAX 800 GB: written range in GiB (50 to 100 % of the drive), and write amplification.
 CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}
-#: The same hardware with less spare space, the 7450 PRO 960 GB.
+#: Micron 7450 PRO 960 GB: same hardware with less spare space.
 PRO_GIB, PRO = 894.0, 3.19
 #: The whole Samsung PM9A3 960 GB; its flash is 1 TiB.
 PM9A3_GIB, PM9A3, PM9A3_RAW_GIB = 894.07, 4.20, 1024.0
 
-#: The two constants, fitted to the first and the last point of the curve: participating space, and
-#: extra programs per page, equal to one parity page in 32.
+#: Two constants, fitted to the first and last point of the curve: participating flash, and extra
+#: programs per page, equal to one parity page in 32.
 SPACE_GIB = 1076.0
 ADDED = 32 / 31
 FITTED = (min(CURVE), max(CURVE))
 
-#: Constants found from the published points, and the rates that follow from them by the law.
+#: Constants fitted to the published points, and the rates that follow by the law.
 DERIVED = (
     Derived(
         "the space that takes part and what is added to every page",
@@ -44,8 +44,8 @@ DERIVED = (
     ),
 )
 
-#: Percent by which a point of the curve and the other drive may be missed, and, of the domain that
-#: stands for the drive, the limit of many blocks.
+#: Tolerances in percent: of the curve's points, of the other drive, and of the simulated domain
+#: against the limit of many blocks.
 TOLERANCE, PRO_TOLERANCE, BIAS = 2.0, 3.0, 0.1
 
 BLOCKS, PAGES = 1024, 512

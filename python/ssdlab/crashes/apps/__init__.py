@@ -1,7 +1,7 @@
 """Built-in applications for crash tests: a file each, and a row of `APPS`.
 
-`python -m ssdlab.crashes.apps setup|run NAME[:KEY=VALUE,...]` is what the stage runs, in the place
-that `$dir`, `$dev` and `$tmp` name.
+`python -m ssdlab.crashes.apps setup|run NAME[:KEY=VALUE,...]` is the stage's command, on the place
+in `$dir`, `$dev` and `$tmp`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Place(NamedTuple):
     """Working place of an application."""
 
     dir: Path
-    """The file system, if there is one."""
+    """Directory of the file system, if any."""
     dev: Path
-    """The block device, or the image of it."""
+    """The block device, or its image."""
     tmp: Path
-    """A directory beside it, which no power cut touches."""
+    """A directory outside the device, unaffected by power cuts."""
 
 
 class Lost(Exception):
-    """Something that was acknowledged is missing; all else is well."""
+    """Acknowledged data is missing; all other data is correct."""
 
 
 class Wrong(ValueError):
@@ -40,26 +40,26 @@ class Wrong(ValueError):
 
 
 class Refused(Exception):
-    """The data's holder does not start any more, so that none of them can be read."""
+    """The application no longer starts, so that no data can be read."""
 
 
 @dataclass(frozen=True)
 class App:
-    """An application: what it does, and what must be there after a power cut."""
+    """An application and its checker."""
 
     summary: str
     settings: Mapping[str, tuple[str, ...]]
-    """The values of each, the default first; a number alone stands for any whole number."""
+    """Values of each setting, the default first; a lone number stands for any whole number."""
     run: Callable[[Place, Settings], None]
-    """Prints a line for each thing that it has been told is durable."""
+    """Prints a line for each item acknowledged as durable."""
     check: Callable[[Place, Settings, Sequence[str]], None]
-    """Is given these lines. Raises `Lost`, or anything else where more is wrong."""
+    """Checks these lines. Raises `Lost`, or another exception for worse damage."""
     setup: Callable[[Place, Settings], None] | None = None
     place: str = EXT4
     size: str = "32MiB"
     programs: Sequence[str] = ()
     lacking: Callable[[], str | None] = lambda: None
-    """Why it cannot run here, if it cannot, beside programs that are not there."""
+    """Reason why it cannot run here, besides missing programs; None if it can."""
 
 
 def load(spec: str) -> tuple[App, dict[str, str]]:
@@ -83,12 +83,12 @@ def load(spec: str) -> tuple[App, dict[str, str]]:
     return app, settings
 
 
-#: The status of a checker of damaged data, for what the application does; another: it noticed.
+#: Exit statuses of a check of damaged data, by outcome; any other status: the application noticed.
 RIGHT, SILENT, REFUSED, NOTICED = 0, LOST_STATUS, 4, 1
 
 
 def check_damaged(spec: str, place: Place, lines: Sequence[str]) -> int:
-    """Ask the checker about data of which some cannot be read: returns the outcome as a status."""
+    """Check data that is partly unreadable; returns the outcome as an exit status."""
     app, settings = load(spec)
     try:
         app.check(place, settings, lines)
@@ -105,7 +105,7 @@ def check_damaged(spec: str, place: Place, lines: Sequence[str]) -> int:
 
 
 def check(spec: str, place: Place, lines: Sequence[str]) -> int:
-    """Ask the checker of an application; returns the exit status, like any checker."""
+    """Run an application's checker; returns its exit status."""
     app, settings = load(spec)
     try:
         app.check(place, settings, lines)

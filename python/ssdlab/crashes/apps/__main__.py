@@ -1,4 +1,4 @@
-"""Prepares or runs an application where `$dir`, `$dev` and `$tmp` say."""
+"""Prepares or runs an application on the place in `$dir`, `$dev` and `$tmp`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files on btrfs, which has a checksum of each block, and with `data=dup` a second copy.
+"""Files on btrfs, with a checksum per block, and with `data=dup` a second copy.
 
-The checker mounts the file system, scrubs it, and reads all that was copied: a scrub repairs what
-has another copy, and names the rest.
+The checker mounts the file system, scrubs it, and reads all copied files: a scrub repairs blocks
+from their copies, and reports the others.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def setup(place: Place, settings: Settings) -> None:
 
 
 def run(place: Place, settings: Settings) -> None:
-    """Copy files, and say which was copied."""
+    """Copy files, and print each copied one."""
     with _mounted(place) as mounted:
         copy.run(mounted, settings)
 
 
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
-    """Scrub, and read all that was copied."""
+    """Scrub, and read all copied files."""
     with _mounted(place) as mounted:
         words = ["btrfs", "scrub", "start", "-B", "-R", str(mounted.dir)]
         done = subprocess.run(words, capture_output=True, text=True, env=namespace.environment())
@@ -75,7 +75,7 @@ APP = App(
     run=run,
     check=check,
     place=LOOP,
-    size="192MiB",  # the least that mkfs.btrfs takes for two copies
+    size="192MiB",  # the minimum size of mkfs.btrfs for two copies
     programs=("mkfs.btrfs", "btrfs"),
     lacking=lacking,
 )

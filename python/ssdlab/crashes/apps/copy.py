@@ -24,7 +24,7 @@ def _sync(path: Path) -> None:
 
 
 def run(place: Place, settings: Settings) -> None:
-    """Copy files, and say which was copied."""
+    """Copy files, and print each copied one."""
     source = place.tmp / "source"
     for number in range(int(settings["files"])):
         source.write_bytes(_content(number))
@@ -37,7 +37,7 @@ def run(place: Place, settings: Settings) -> None:
 
 
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
-    """Read all that was copied."""
+    """Read all copied files."""
     missing = short = 0
     for number in map(int, lines):
         path = place.dir / f"file-{number}"

@@ -1,7 +1,7 @@
 """Direct I/O: one record after another on the block device itself.
 
-A drive that keeps what it answers loses none of them; one with a volatile buffer does, unless each
-is flushed.
+A drive with durable acknowledgements loses none; a drive with a volatile buffer does, unless each
+write is flushed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _content(number: int) -> bytes:
 
 
 def run(place: Place, settings: Settings) -> None:
-    """Write records, and say which was answered."""
+    """Write records, and print each acknowledged one."""
     device = os.open(place.dev, os.O_RDWR | os.O_DIRECT)
     buffer = mmap.mmap(-1, RECORD)
     for number in range(1, int(settings["records"]) + 1):
@@ -34,7 +34,7 @@ def run(place: Place, settings: Settings) -> None:
 
 
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
-    """Look for each record that was answered."""
+    """Look for each acknowledged record."""
     missing = 0
     with open(place.dev, "rb") as device:
         for number in map(int, lines):

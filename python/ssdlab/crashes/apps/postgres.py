@@ -1,8 +1,8 @@
 """PostgreSQL: transfers of money between accounts, each with a log entry.
 
-The cluster has data checksums, and checkpoints come often. After a cut the server recovers, every
-row of every table is read, tables and indexes are verified with amcheck, and the accounts must be
-those after some transfer: the last one of which the application was told, or a later one.
+The cluster has data checksums and frequent checkpoints. After a cut the server recovers, every row
+of every table is read, and amcheck verifies tables and indexes. The balances must be those after
+the last acknowledged transfer or a later one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ssdlab.crashes.apps import App, Lost, Place, Refused, Settings, Wrong
 if TYPE_CHECKING:
     import pwd
 
-#: The server refuses to run as root; the first of these users that there is.
+#: The server refuses to run as root: the first existing user of these runs it.
 USERS = ("postgres", "nobody")
 ACCOUNTS = 1000
 CHECKPOINT_EVERY = 10
@@ -60,7 +60,7 @@ SELECT bt_index_check(i.indexrelid, true) FROM pg_index i
 
 
 def lacking() -> str | None:
-    """Why PostgreSQL cannot run here."""
+    """Reason why PostgreSQL cannot run here; None if it can."""
     if _user() is None:
         return f"PostgreSQL refuses to run as root, and there is no user {' or '.join(USERS)}"
     return None
@@ -157,7 +157,7 @@ def _script(transactions: int) -> str:
 
 
 def run(place: Place, settings: Settings) -> None:
-    """Transfer, and say which transfer was committed."""
+    """Transfer, and print each committed transfer."""
     with _server(place) as psql:
         script = _script(int(settings["transactions"]))
         subprocess.run(psql, input=script, text=True, env=_quiet(), check=True)
@@ -180,7 +180,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     text = "".join(
         f"COPY ({' '.join(query.split())}) TO '{out / name}'\n" for name, query in queries.items()
     )
-    # Data that recovery makes durable are not tested here.
+    # Durability after recovery is not tested.
     words = _as_user("postgres", "--single", "-F", "-j", "-D", str(data), "postgres")
     text = text.replace("\n", ";\n\n")
     done = subprocess.run(

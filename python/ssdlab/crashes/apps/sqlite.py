@@ -1,7 +1,7 @@
 """SQLite: transfers of money between accounts, each with a log entry.
 
-After a cut the database must be sound, and the accounts must be those after some transfer: the last
-one of which the application was told, or a later one.
+After a cut the database must be intact, and the balances those after the last acknowledged transfer
+or a later one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ssdlab.crashes.apps import App, Lost, Place, Settings, Wrong
 
 ACCOUNTS = 300
 PAD = "x" * 150
-#: Pages after which the write-ahead log is copied into the database: often, to cut in between.
+#: Pages between checkpoints of the write-ahead log: few, so that cuts hit checkpoints.
 CHECKPOINT_PAGES = 60
 
 
@@ -48,7 +48,7 @@ def _transfer(number: int) -> list[tuple[int, int]]:
 
 
 def run(place: Place, settings: Settings) -> None:
-    """Transfer, and say which transfer was committed."""
+    """Transfer, and print each committed transfer."""
     database = _connect(place, settings)
     for number in range(int(settings["transactions"])):
         database.execute("BEGIN")
