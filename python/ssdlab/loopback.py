@@ -82,7 +82,7 @@ Route = Callable[[Asked], Answer]
 
 
 def page(text: str) -> Answer:
-    """A page; its policy permits only its inline scripts and styles, and requests to this server."""
+    """A page that may use only its inline scripts and styles, and requests to this server."""
     digests = (hashlib.sha256(it.encode()).digest() for it in _INLINE_SCRIPT.findall(text))
     scripts = " ".join(f"'sha256-{base64.b64encode(it).decode()}'" for it in digests) or "'none'"
     own = "style-src 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'"
