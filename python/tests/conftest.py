@@ -5,16 +5,22 @@ checkout: those named by the mark. Where it is absent they are skipped with the 
 `--demand-shared` one that is skipped, for whatever reason, has failed.
 """
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import inside
 import pytest
+
+from ssdlab.sweeps import backends, work
 
 PROGRAM = [sys.executable, "-m", "ssdlab"]
 # Tests that run at night alone, with what a commit runs in their place.
@@ -56,24 +62,59 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Workers collect in turn: most of it is to compile the tests, and one does it for all."""
+    with open(NIGHTLY) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Marks the tests of `nightly.tsv`; a row must name a test where all are collected."""
-    rows = [line.split("\t") for line in NIGHTLY.read_text().splitlines()[1:]]
-    used = set()
+    rows = [line.partition("\t")[0] for line in NIGHTLY.read_text().splitlines()[1:]]
+    exact, used = {it for it in rows if "*" not in it}, set()
+    # Brackets hold parameters here; to fnmatch they are choices of letters.
+    wide = {it: it.replace("[", "[[]") for it in rows if "*" in it}
     for item in items:
         name = item.nodeid.removeprefix("python/tests/")
-        # Brackets hold parameters here; to fnmatch they are choices of letters.
-        for pattern, *_ in rows:
-            if fnmatchcase(name, pattern.replace("[", "[[]")):
-                used.add(pattern)
-                item.add_marker("nightly")
-    unused = [pattern for pattern, *_ in rows if pattern not in used]
+        found = {name} & exact | {it for it, glob in wide.items() if fnmatchcase(name, glob)}
+        if found:
+            used |= found
+            item.add_marker("nightly")
+    unused = [it for it in rows if it not in used]
     if unused and config.args == config.getini("testpaths"):
         raise pytest.UsageError(f"{NIGHTLY.name}: no test is named {', '.join(unused)}")
 
 
+class Here:
+    """A lane of a sweep without a process of its own, which takes longer to start than most points
+    of tests take to run.
+    """
+
+    wanted = True
+
+    def submit(self, point, check):
+        future = Future()
+        future.set_result(work.run_point(point.layers, check))
+        return future
+
+    @classmethod
+    @contextmanager
+    def crew(cls, workers, *, processes=backends.local):
+        if cls.wanted:
+            yield backends.Crew([cls()], "this process")
+        else:
+            with processes(workers) as crew:
+                yield crew
+
+
+backends.local = Here.crew
+
+
 def pytest_runtest_setup(item):
+    Here.wanted = not {"processes", "workers"} & {*item.fixturenames}
     for mark in item.iter_markers("shared"):
         for path in mark.args:
             if not (BESIDE / path).exists():
@@ -153,6 +194,11 @@ def processes():
 
 
 @pytest.fixture
+def workers():
+    """For tests of worker processes: sweeps and comparisons start them."""
+
+
+@pytest.fixture
 def ssdlab(request, program, command, tmp_path):
     """The same without a process, but for what needs one: other streams, another user's rights."""
     alone = "processes" in request.fixturenames
@@ -161,6 +207,33 @@ def ssdlab(request, program, command, tmp_path):
         if not alone and command == PROGRAM and inside.can(**options):
             return inside.run([*map(str, arguments)], **{"timeout": 120, "cwd": tmp_path} | options)
         return program(*arguments, **options)
+
+    return call
+
+
+def _worked(pid):
+    """Seconds of processor time of a process and of all that it has started."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        started = [it.read_text() for it in Path(f"/proc/{pid}/task").glob("*/children")]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return 0
+    own = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_worked(it) for it in " ".join(started).split())
+
+
+@pytest.fixture
+def busy():
+    """Waits until a process has worked for a second of processor time: it does what was asked, as
+    its start takes a part of that on any machine, however much else is running there.
+    """
+
+    def call(process, seconds=1.0):
+        until = time.monotonic() + 120
+        while _worked(process.pid) < seconds:
+            assert process.poll() is None, "it has ended"
+            assert time.monotonic() < until, "it rests"
+            time.sleep(0.02)
 
     return call
 

@@ -273,7 +273,7 @@ def test_an_interruption_keeps_the_rows(here):
     child = subprocess.Popen([*command, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     seen = b""
     while not seen.startswith(b"0.toml"):
-        seen = child.stdout.readline()
+        assert (seen := child.stdout.readline()), child.communicate()[1]
     child.send_signal(signal.SIGINT)
     out, err = child.communicate()
     assert child.returncode == 130, err

@@ -41,7 +41,7 @@ def states(folder):
     return sorted(folder.glob("*.state"))
 
 
-def test_results_are_the_same_and_a_state_is_shared(folder, ssdlab, tmp_path):
+def test_results_are_the_same_and_a_state_is_shared(folder, ssdlab, workers, tmp_path):
     run = ["run", *words(), "--json", "-"]
     without = lasting(ssdlab(*run, "--no-cache").stdout)
     assert not folder.exists() and os.environ["SSDLAB_CACHE"] == str(folder)

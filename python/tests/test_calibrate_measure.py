@@ -135,14 +135,12 @@ def test_a_mounted_device_is_not_overwritten(refused):
     assert "it is mounted on" in message or "cannot be" in message
 
 
-def test_ctrl_c_ends_it(data, command, interrupted):
-    import time
-
+def test_ctrl_c_ends_it(data, command, busy, interrupted):
     words = [*command, "calibrate", str(data), "--block-sizes", "4KiB,8KiB,16KiB"]
     process = subprocess.Popen(
         [*words, "--seconds", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(3)
+    busy(process)
     out, error = interrupted(process)
     assert process.returncode == 130
     assert out == "" and error == "ssdlab: interrupted; nothing was written\n"

@@ -6,14 +6,11 @@ import re
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 import ssdlab
-
-pytestmark = pytest.mark.usefixtures("processes")
 
 MINE = """
 import numpy as np
@@ -61,10 +58,14 @@ def mine(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "unparsable.py").write_text("class Greedy:\n    def step(self, view)\n")
     (tmp_path / "failing.py").write_text("import json\n\nvalue = json.loads('{')\n")
-    return "--set", "cleaning.policy"
+    yield
+    for name in ("mine", "unparsable", "failing"):
+        sys.modules.pop(name, None)
 
 
-def test_a_policy_is_found_by_name_in_the_current_directory(ssdlab, mine, tmp_path, tiny):
+def test_a_policy_is_found_by_name_in_the_current_directory(
+    processes, ssdlab, mine, tmp_path, tiny
+):
     words = ["run", *options(tiny), "--check", "--json", "-"]
     plain = ssdlab(*words, "--set", "cleaning.policy=mine:Greedy")
     assert plain.returncode == 0, plain.stderr
@@ -149,13 +150,13 @@ def test_a_sweep_takes_policies_and_tells_which_failed(mine, tmp_path, monkeypat
     assert "the cleaning policy mine:Broken failed: it raised ValueError" in broken.error
 
 
-def test_without_numpy_the_message_says_how_to_get_it(refused, mine, tmp_path, tiny):
+def test_without_numpy_the_message_says_how_to_get_it(processes, refused, mine, tmp_path, tiny):
     (tmp_path / "numpy.py").write_text("raise ImportError('not here')\n")
     complaint = refused("run", *options(tiny), "--set", "cleaning.policy=mine:Greedy")
     assert "NumPy is not installed: pip install 'ssdlab[numpy]'" in complaint
 
 
-def test_a_policy_that_raises_shows_its_traceback(ssdlab, mine, tmp_path, tiny):
+def test_a_policy_that_raises_shows_its_traceback(processes, ssdlab, mine, tmp_path, tiny):
     words = ["--set", "cleaning.policy=mine:Broken", "--out", "out", "--json", "results.json"]
     done = ssdlab("run", *options(tiny), *words)
     assert (done.returncode, done.stdout) == (1, "")
@@ -179,7 +180,7 @@ def test_a_wrong_answer_is_a_run_that_was_not_completed(ssdlab, mine, tiny):
     assert "Traceback" not in done.stderr
 
 
-def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny, interrupted):
+def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny, busy, interrupted):
     settings = tiny | {"workload.requests": 10**12, "cleaning.policy": "mine:Greedy"}
     process = subprocess.Popen(
         [*command, "run", *options(settings), "--out", "out"],
@@ -189,7 +190,7 @@ def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny, in
         cwd=tmp_path,
         env=os.environ,
     )
-    time.sleep(3)
+    busy(process)
     stdout, stderr = interrupted(process)
     assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -209,9 +208,8 @@ def test_a_reader_that_leaves_early_is_met_with_silence(command, small_options, 
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("delay", [1, 2])
 def test_ctrl_c_ends_a_run_and_writes_nothing(
-    command, endless_options, tmp_path, delay, interrupted
+    command, endless_options, tmp_path, busy, interrupted
 ):
     words = ["--out", "out", "--json", "results.json"]
     process = subprocess.Popen(
@@ -221,7 +219,7 @@ def test_ctrl_c_ends_a_run_and_writes_nothing(
         text=True,
         cwd=tmp_path,
     )
-    time.sleep(delay)
+    busy(process)
     stdout, stderr = interrupted(process)
     assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)

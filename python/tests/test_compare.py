@@ -47,7 +47,7 @@ def test_two_results_are_compared_figure_by_figure(experiments):
     assert found.to_pandas().loc["host.all.mean_us", "b"] == row.b
 
 
-def test_repeated_with_seeds(experiments):
+def test_repeated_with_seeds(experiments, workers):
     found = ssdlab.compare(*experiments, repeat=3, workers=2)
     runs = [[e.changed(seed=42 + i).run().host.all.mean_us for i in range(3)] for e in experiments]
     row = found["mean_us"]

@@ -18,7 +18,9 @@ with $ prints what follows it. Of every command, also of those that are not run,
 values are such as it takes.
 """
 
+import ast
 import contextlib
+import inspect
 import os
 import re
 import shlex
@@ -176,6 +178,24 @@ def test_the_python_of_a_page_runs(page, environment):
     assert done.stdout.count("\n") >= len(parts)
     for block in blocks(page):
         assert PYTHON not in block.printed or not missing(block, done.stdout), page
+
+
+@pytest.mark.parametrize("page", written_in("python"))
+def test_the_python_of_a_page_calls_what_there_is(page):
+    """Functions of the package, with parameters that they have; also of code that runs at night."""
+    text = "\n".join(block.text for block in blocks(page) if block.language == "python")
+    nodes, names, calls = [*ast.walk(ast.parse(text))], {}, 0
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom) and "ssdlab" in ast.unparse(node):
+            exec(ast.unparse(node), names)
+    for node in nodes:
+        if isinstance(node, ast.Call) and (name := ast.unparse(node.func)).split(".")[0] in names:
+            if re.fullmatch(r"[\w.]+", name) is None:  # a method of what a call returns
+                continue
+            given = {it.arg: None for it in node.keywords if it.arg}
+            inspect.signature(eval(name, names)).bind_partial(*node.args, **given)
+            calls += 1
+    assert calls or not names, page
 
 
 @pytest.mark.parametrize("page", written_in("sh"))

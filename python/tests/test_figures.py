@@ -11,7 +11,7 @@ COMPUTED = [row for row in ROWS if row.commands]
 #: Recorded traces that are not part of the project.
 BESIDE = {"$TRACES": figures.BESIDE / "traces", "$DISKS": figures.BESIDE / "disks"}
 #: Seconds of processor time of all commands that a commit runs.
-BUDGET = 10
+BUDGET = 4
 
 
 def by_command(nightly):

@@ -76,8 +76,13 @@ def test_every_length_has_one_figure_or_none_through_every_command(runs, drive, 
     figures = [life.host_bytes for life in lives if life.known]
     load = layers.from_mapping("the load", {"workload": LOAD | {"requests": 10}})
     figures.append(rate(drive, "enterprise", load, cycles=100).tbw_bytes)
-    figures.append(rate(drive, "enterprise", load, cycles=400).tbw_bytes)
     assert agree(figures), figures
+
+
+def test_a_life_to_its_end_has_the_figure_of_a_quarter(drive):
+    load = layers.from_mapping("the load", {"workload": LOAD | {"requests": 10}})
+    lives = [rate(drive, "enterprise", load, cycles=it).tbw_bytes for it in (100, 400)]
+    assert agree(lives), lives
 
 
 def test_size_has_the_figure_of_its_run(drive, tmp_path, ssdlab):

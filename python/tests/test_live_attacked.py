@@ -230,13 +230,13 @@ def test_answers_that_are_taken_as_they_come_cost_little(server):
     link = connected(it.path)
 
     def take():
-        left = 6000 * (16 + 65536)
+        left = 3000 * (16 + 65536)
         while left:
             left -= len(link.recv(min(left, MIB)))
 
     taking = threading.Thread(target=take)
     taking.start()
-    for first in range(0, 6000, 60):
+    for first in range(0, 3000, 60):
         link.sendall(message(READ, 0, 65536) * 60)
         assert first >= 0
     taking.join()
@@ -246,10 +246,10 @@ def test_answers_that_are_taken_as_they_come_cost_little(server):
 def worst_beside_trims(path):
     """The longest read of 4 KiB of one client while another trims all of it."""
     good, other = connected(path), connected(path)
-    for offset in range(0, 512 * MIB, LARGEST):
+    for offset in range(0, 256 * MIB, LARGEST):
         asked(other, WRITE, offset, data=bytes(LARGEST))
     # As mkfs does: all of it, in the longest requests that a client may send.
-    trims, long = 8, 512 * MIB
+    trims, long = 8, 256 * MIB
     other.sendall(message(TRIM, 0, long) * trims)
     took = []
     over = threading.Event()
@@ -268,7 +268,7 @@ def worst_beside_trims(path):
 
 @pytest.mark.parametrize("device", ["null", "agrawal2008"])
 def test_long_trims_hold_up_nobody(server, device):
-    it = server("--device", device, "--size", "512MiB")
+    it = server("--device", device, "--size", "256MiB")
     took = worst_beside_trims(it.path)
     print(f"{len(took)} reads, the longest {max(took) * 1e3:.1f} ms")
     assert max(took) < PATIENCE_SECONDS

@@ -35,7 +35,7 @@ def pieces(_asked):
 
 
 def wait_until(holds):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -60,7 +60,7 @@ def served():
 @pytest.fixture
 def ask(served):
     """Asks on a connection that is kept; status, headers and body."""
-    link = http.client.HTTPConnection("127.0.0.1", served.port, timeout=5)
+    link = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
 
     def call(method, path, body=None, **headers):
         link.request(method, path, body, {key.replace("_", "-"): it for key, it in headers.items()})
@@ -129,13 +129,13 @@ def test_this_machine_has_several_names(ask, name):
 
 
 def test_what_is_no_request_is_refused(served):
-    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as link:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as link:
         link.sendall(b"\x16\x03\x01 hello\r\n\r\n")
         assert b'{"error":"Bad' in link.recv(1000)
 
 
 def linked(served, words=b""):
-    link = socket.create_connection(("127.0.0.1", served.port), timeout=5)
+    link = socket.create_connection(("127.0.0.1", served.port), timeout=30)
     link.sendall(words)
     return link
 
@@ -191,7 +191,8 @@ def trickled(link, words):
 def test_a_request_must_end_in_time_however_slowly_it_comes(monkeypatch):
     monkeypatch.setattr(loopback, "IDLE_SECONDS", 0.5)
     with Loopback(ROUTES) as served, linked(served) as link:
-        assert trickled(link, ASKING + b"X: " + b"x" * 1000) < 5
+        # All of it would take 50 s.
+        assert trickled(link, ASKING + b"X: " + b"x" * 1000) < 25
 
 
 def test_an_answer_must_be_taken_in_time(monkeypatch):
@@ -212,12 +213,12 @@ def test_a_port_that_is_taken_is_named(served):
 
 def test_it_ends_and_so_do_its_connections():
     served = Loopback(ROUTES)
-    link = socket.create_connection(("127.0.0.1", served.port), timeout=5)
+    link = socket.create_connection(("127.0.0.1", served.port), timeout=30)
     link.sendall(b"GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert b"200" in link.recv(1000)
     served.close()
     assert link.recv(1000) == b""
     link.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", served.port), timeout=5)
+        socket.create_connection(("127.0.0.1", served.port), timeout=30)
     wait_until(lambda: not [it for it in threading.enumerate() if it.name == "page"])

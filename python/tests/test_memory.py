@@ -28,7 +28,7 @@ VALUES = {
     "size": ["1GiB", "1TiB", "16000000TiB"],
     "share": ["1e-12", "1"],
 }
-LIMITED = 24
+LIMITED = 8
 
 
 def run(command, *words, limit=None, timeout=120):
@@ -123,7 +123,7 @@ def test_extreme_values_are_refused_or_run(command):
 
 @pytest.mark.nightly
 def test_many_extreme_values_are_refused_or_run(command):
-    assert extreme(command, range(1000, 1600)) > 0
+    assert extreme(command, [*range(LIMITED, 24), *range(1000, 1600)]) > 0
 
 
 def sized_of_loads():
@@ -152,9 +152,9 @@ def extreme_loads(command, seeds):
 
 
 def test_extreme_values_of_loads_are_refused_or_run(command):
-    assert 0 < extreme_loads(command, range(8)) <= 8
+    assert 0 < extreme_loads(command, range(4)) <= 4
 
 
 @pytest.mark.nightly
 def test_many_extreme_values_of_loads_are_refused_or_run(command):
-    assert extreme_loads(command, range(1000, 1200)) > 0
+    assert extreme_loads(command, [*range(4, 8), *range(1000, 1200)]) > 0

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 
 import pytest
 
@@ -356,13 +355,12 @@ def test_an_interruption_keeps_the_tests_that_have_ended(ssdlab, monkeypatch, tm
     assert "It is partial" in (tmp_path / "it.html").read_text()
 
 
-def test_tests_that_run_end_at_an_interruption(processes, command, interrupted, tmp_path):
+def test_tests_that_run_end_at_an_interruption(command, busy, interrupted, tmp_path):
     words = ["pts", "samsung-pm9a3", "--only", "iops", "--minute", "60s", *SETS]
     process = subprocess.Popen(
         [*command, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(1.5)
-    assert process.poll() is None
+    busy(process)
     out, said = interrupted(process)
     assert (process.returncode, out) == (130, ""), said
     assert "interrupted; " in said

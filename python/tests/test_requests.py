@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 
 import pytest
 
@@ -54,13 +53,11 @@ def test_what_cannot_be_written_is_refused_first(ssdlab, refused, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options, interrupted):
+def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options, busy, interrupted):
     words = [*command, "run", *endless_options, "--requests", "r.parquet", "--quiet"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
+        busy(process)
+        assert list(tmp_path.iterdir())
         _, errors = interrupted(process)
     assert process.returncode == 130
     assert "interrupted" in errors

@@ -278,10 +278,10 @@ def test_a_block_ends_it():
     assert live.results.host.all.requests == 2
 
 
-def test_signals_end_its_preparations(command, tmp_path):
+def test_signals_end_its_preparations(command, busy, tmp_path):
     words = [*command, "serve", "--socket", "s", "--set", "run.precondition=random:1000"]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    time.sleep(2)
+    busy(process)
     # Nobody listens yet, so there is no socket.
     assert process.poll() is None and not (tmp_path / "s").exists()
     process.send_signal(signal.SIGTERM)

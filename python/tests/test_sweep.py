@@ -136,7 +136,7 @@ def test_a_list_of_experiments(quick, tmp_path):
     assert [p.results.host.read.requests for p in found] == [0, 2000]
 
 
-def test_local_threads_and_a_cluster_give_the_same_bits(small):
+def test_local_threads_and_a_cluster_give_the_same_bits(small, workers):
     distributed = pytest.importorskip("distributed")
     arguments = {"vary": GRID, "set": small}
     local = ssdlab.sweep(**arguments, workers=2)
@@ -404,7 +404,7 @@ def test_an_interrupted_sweep_goes_on(start, tmp_path, interrupted):
     assert set(finished) <= set(lines)  # with their elapsed times: not run again
 
 
-def test_a_point_that_kills_its_workers_is_a_row(small):
+def test_a_point_that_kills_its_workers_is_a_row(small, workers):
     plan = ssdlab.sweeps.plan
     points = plan.grid([plan.Base([])], [space.from_option("run.seed=1..4")], False)
     outcomes = {}

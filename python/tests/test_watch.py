@@ -96,13 +96,11 @@ def test_the_flash_is_a_map(serve):
     assert cells == blank["blocks"] == len(blank["used"]) == len(blank["valid"])
     assert blank["panels"][0][0] == "package 0"
     use(client, 200, WRITE)
-    for _ in range(50):
+    until = time.monotonic() + 30
+    while (now := ask(page, "/map")[1])["valid"] == blank["valid"]:
+        assert time.monotonic() < until
         time.sleep(0.1)
-        now = ask(page, "/map")[1]
-        if now["valid"] != blank["valid"]:
-            break
     assert "o" in now["used"] and set(now["used"]) <= set("eocvr")
-    assert now["valid"] != blank["valid"]
 
 
 def test_devices_without_flash_have_no_map(serve):
@@ -163,9 +161,11 @@ def test_figures_are_those_that_prometheus_reads(serve):
     use(client, 40)
     client.ask(FLUSH)
     order(page, "slow 2")
-    time.sleep(1.2)
-    status, text = ask(page, "/metrics")
-    assert status == 200
+    # The device is looked at once a second.
+    until = time.monotonic() + 30
+    while "ssdlab_faults_in_force 1" not in (text := ask(page, "/metrics")[1]):
+        assert time.monotonic() < until, text
+        time.sleep(0.1)
     families = {it.name: it for it in parser.text_string_to_metric_families(text)}
     assert all(it.documentation and it.name.startswith("ssdlab_") for it in families.values())
 
@@ -213,7 +213,7 @@ def test_orders_take_the_key(serve):
     assert order(page, "a\nb")[0] == 400 and order(page, "")[0] == 400
     order(page, "fail read all rate=0.5")
     order(page, "latency add 2ms p=0.5")
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while len(ask(page, "/state")[1]["in_force"]) < 3 and time.monotonic() < until:
         time.sleep(0.05)
     assert ask(page, "/state")[1]["in_force"] == [
@@ -285,7 +285,7 @@ def test_the_address_is_on_the_terminal_and_the_port_must_be_free(command, refus
     try:
         line = ""
         while "watch it at" not in line:
-            line = process.stderr.readline()
+            assert (line := process.stderr.readline()), process.communicate()
         port = int(line.split(":")[-1].split("/")[0])
         assert line.split("/#")[1].strip()
         link = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -325,11 +325,10 @@ def test_the_device_is_asked_rarely_while_nobody_watches(serve):
     try:
         time.sleep(2.5)
         assert len(asked) <= 5
-        before = len(asked)
-        until = time.monotonic() + 2
-        while time.monotonic() < until:
+        before, began = len(asked), time.monotonic()
+        while time.monotonic() < began + 2:
             looker.state(-1)
             time.sleep(0.02)
-        assert len(asked) - before <= 10
+        assert len(asked) - before <= 5 * (time.monotonic() - began)
     finally:
         looker.close()

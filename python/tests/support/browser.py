@@ -106,7 +106,7 @@ class Browser:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def until(self, condition, seconds=20):
+    def until(self, condition, seconds=60):
         """Wait until an expression is true, and return what it is then."""
         end = time.monotonic() + seconds
         trial = f"(() => {{ try {{ return {condition} }} catch {{ return null }} }})()"

@@ -36,7 +36,7 @@ TABLE = Path(__file__).resolve().parents[1] / "figures.tsv"
 BESIDE = ROOT.parent / "shared"
 HEAD = "page\tfigures\torigin\texpressions\trecorded\tcpu"
 #: Seconds of a row that a commit runs.
-SHORT = 1.5
+SHORT = 1.0
 
 UNIT = (
     r"%|°C|[unpm]s|s|h|min|(?:second|minute|hour|day|week|month|year)s?|[kKMGTP]i?B(?:/s)?|B|bytes"

@@ -4,7 +4,7 @@ Of imports these count: in Python all but those under `TYPE_CHECKING`, also thos
 in Rust every path outside of tests, in a `use` or in line, to the module that defines the name,
 through however many re-exports. That a module declares or re-exports its children is no import.
 
-Every file is read and split into tokens once in a process.
+Every file is read, parsed and split into tokens once in a process.
 """
 
 import ast
@@ -26,7 +26,13 @@ def place(path):
 
 @cache
 def text_of(path):
-    return path.read_text()
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def parsed(text):
+    """The tree of a text in Python, which nothing may change."""
+    return ast.parse(text)
 
 
 @cache
@@ -267,7 +273,7 @@ def python_imports(files):
                 yield from statements(getattr(it, part, []))
 
     for module, text in files.items():
-        for it in statements(ast.parse(text).body):
+        for it in statements(parsed(text).body):
             taken = []
             if isinstance(it, ast.Import):
                 taken = [(name.name, name.name) for name in it.names]

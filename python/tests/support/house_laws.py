@@ -286,7 +286,7 @@ def longest_list():
         "Python": max(
             count
             for text in house.package().values()
-            for _, count in python_parameters(ast.parse(text))
+            for _, count in python_parameters(house.parsed(text))
         ),
     }
 

@@ -8,7 +8,7 @@ import io
 import re
 import tokenize
 
-from house import ROOT
+from house import ROOT, parsed, text_of
 
 #: Words with which no comment begins, and words that stand for a noun of the field.
 PATTERNS = {
@@ -40,8 +40,8 @@ PATTERNS = {
 LONGEST = 35
 
 
-#: A string literal of Rust with words.
-LITERAL = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
+#: A string literal of Rust with words. Each character fits one way: another would be slow.
+LITERAL = re.compile(r'"([^"\\ ]*(?:\\[^ ][^"\\ ]*)*(?:\\? )[^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 
 
 def of_rust(text):
@@ -65,7 +65,7 @@ def of_python(text):
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.string.lstrip("#: ")
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield node.value.strip()
 
@@ -81,9 +81,9 @@ def of_page(text):
 def texts():
     """Every text, by where it stands."""
     for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
-        yield from (("Rust", it) for it in of_rust(path.read_text(encoding="utf-8")))
+        yield from (("Rust", it) for it in of_rust(text_of(path)))
     for path in sorted((ROOT / "python/ssdlab").rglob("*.py")):
-        yield from (("Python", it) for it in of_python(path.read_text(encoding="utf-8")))
+        yield from (("Python", it) for it in of_python(text_of(path)))
     for path in [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]:
         yield from (("pages", it) for it in of_page(path.read_text(encoding="utf-8")))
 
@@ -93,18 +93,24 @@ def sentences(text):
     return re.split(r"(?<=[.?!:;])\s+", re.sub(r"\s+", " ", text))
 
 
-def found():
-    """How often each pattern is found, and sentences of more than `LONGEST` words in pages."""
+#: Any of the patterns: most sentences have none.
+SOME = re.compile("|".join(it.pattern for it in PATTERNS.values()), re.IGNORECASE)
+
+
+def counted(every):
+    """How often each pattern is found in texts, and long sentences of pages."""
     counts = dict.fromkeys([*PATTERNS, f"more than {LONGEST} words"], 0)
-    for where, text in texts():
-        if where == "pages":
-            counts[f"more than {LONGEST} words"] += sum(
-                len(sentence.split()) > LONGEST for sentence in sentences(text)
-            )
-        for name, pattern in PATTERNS.items():
+    for where, text in every:
+        for sentence in sentences(text):
+            if where == "pages":
+                counts[f"more than {LONGEST} words"] += len(sentence.split()) > LONGEST
             # Pages and messages may ask a question.
-            counts[name] += sum(
-                not sentence.rstrip().endswith("?") and bool(pattern.search(sentence))
-                for sentence in sentences(text)
-            )
+            if SOME.search(sentence) and not sentence.rstrip().endswith("?"):
+                for name, pattern in PATTERNS.items():
+                    counts[name] += bool(pattern.search(sentence))
     return counts
+
+
+def found():
+    """How often each pattern is found in the project."""
+    return counted(texts())

@@ -191,7 +191,7 @@ impl Experiment {
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<u64, RunError> {
         let unasked = Supplied { policy: Some(Custom::absent()) };
-        let device = self.build_device(&unasked, tick)?;
+        let device = self.build_unfilled(&unasked, tick)?;
         // Not all addresses of a zone can be written.
         let of_zones = device.zones().map(|zones| zones.count * zones.capacity);
         Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
