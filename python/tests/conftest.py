@@ -182,7 +182,7 @@ def program(command, tmp_path):
     """The command line as a function of its arguments, run as a process in an empty directory."""
 
     def call(*arguments, **options):
-        options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
+        options = {"capture_output": True, "text": True, "timeout": 600, "cwd": tmp_path} | options
         return subprocess.run([*command, *map(str, arguments)], **options)
 
     return call
@@ -205,7 +205,7 @@ def ssdlab(request, program, command, tmp_path):
 
     def call(*arguments, **options):
         if not alone and command == PROGRAM and inside.can(**options):
-            return inside.run([*map(str, arguments)], **{"timeout": 120, "cwd": tmp_path} | options)
+            return inside.run([*map(str, arguments)], **{"timeout": 600, "cwd": tmp_path} | options)
         return program(*arguments, **options)
 
     return call
