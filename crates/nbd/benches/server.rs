@@ -1,10 +1,10 @@
-//! Overhead of the live device with a device of zero latency: one client on a socket, reading and
-//! writing 4 KiB at queue depths 1, 32 and 128. It prints the processor time per request of the server's
-//! thread, and the rate and p99 latency of the client.
+//! Overhead of the live device with a device of zero latency: one client on a socket reads and
+//! writes 4 KiB at queue depths 1, 32 and 128. Prints the server thread's processor time per
+//! request, and the client's rate and p99 latency.
 //!
-//! `cargo bench -p nbd`. On a busy machine only the processor time means anything. With a path,
-//! `cargo bench -p nbd -- PATH [NS]`, it serves at that socket until it is killed, for other clients, a device
-//! with a latency of NS nanoseconds.
+//! `cargo bench -p nbd`. On a busy machine only the processor time is meaningful. `cargo bench -p
+//! nbd -- PATH [NS]` instead serves a device with a latency of NS nanoseconds to other clients at
+//! the socket PATH, until it is killed.
 
 #[allow(unreachable_pub, reason = "nothing is outside of a program")]
 #[path = "../tests/common/mod.rs"]
@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 const BYTES: u64 = 256 << 20;
 const REQUESTS: u64 = 100_000;
 
-/// The processor time of this thread, us.
+/// Processor time of this thread, us.
 fn own_us() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ran| ran.parse().ok()).map_or(0.0, |ran: f64| ran / 1e3)
 }
 
-/// Sends as many requests at once as there is room for, and reads replies in large pieces.
+/// Keeps the queue full, and reads replies in large pieces.
 fn ask(path: &Path, command: u16, outstanding: u64) -> (f64, u64) {
     let client = Client::new(path).expect("the server is there").0;
     let mut answers = BufReader::with_capacity(1 << 20, client.try_clone().expect("a descriptor"));

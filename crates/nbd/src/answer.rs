@@ -10,7 +10,7 @@ const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 const REPLY_BYTES: usize = 16;
 /// Size of a chunk's header.
 const CHUNK_HEAD_BYTES: usize = 20;
-/// The longest header before data: that of a chunk, with the offset of its data.
+/// The longest header before data: a chunk's, with the data offset.
 pub(crate) const HEAD_BYTES: usize = CHUNK_HEAD_BYTES + 8;
 
 /// Flag of the last chunk of a reply.
@@ -24,7 +24,7 @@ pub(crate) const ALLOCATION_ID: u32 = 1;
 /// Flags of an extent that was never written, or trimmed: a hole that reads as zeroes.
 const EXTENT_HOLE: u32 = 3;
 
-/// Why a request is answered by an error.
+/// Error reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The device accepts no more writes: the error of the protocol for a write or trim on a read-only
@@ -32,18 +32,18 @@ pub enum Refusal {
     NotPermitted,
     /// The data are lost, or the backing file cannot be read or written.
     Io,
-    /// The request is invalid, or beyond the end.
+    /// The request is invalid or out of range.
     Invalid,
     /// No space: a write beyond the end, or the file system of the backing file is full.
     NoSpace,
-    /// Zeroing was requested only if fast, and is not fast.
+    /// Fast zeroing was requested, but zeroing is slow here.
     NotSupported,
     /// A zone refuses the command.
     Zone(Status),
 }
 
 impl Refusal {
-    /// The number of the error, which is Linux's.
+    /// The errno of Linux.
     pub fn number(self) -> u32 {
         match self {
             Refusal::NotPermitted => 1,
@@ -55,7 +55,7 @@ impl Refusal {
     }
 }
 
-/// The request that a reply answers, and which of the two kinds of reply it is.
+/// The request that a reply answers, and the kind of reply: simple or structured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The client's id of the request.
@@ -65,7 +65,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The header before the data of a range.
+    /// Header of a data reply.
     pub(crate) fn head(self, offset: u64, length: u32, room: &mut [u8; HEAD_BYTES]) -> &[u8] {
         if !self.structured {
             room[..REPLY_BYTES].copy_from_slice(&reply(self.cookie, None));
@@ -76,24 +76,24 @@ impl Answer {
         room
     }
 
-    /// Bytes of that header.
+    /// Size of that header.
     pub(crate) fn head_bytes(self) -> usize {
         if self.structured { HEAD_BYTES } else { REPLY_BYTES }
     }
 
-    /// The reply with an error.
+    /// An error reply.
     pub(crate) fn refused(self, refusal: Refusal) -> Vec<u8> {
         if !self.structured {
             return reply(self.cookie, Some(refusal)).to_vec();
         }
         let mut words = self.chunk(CHUNK_ERROR, 6).to_vec();
         words.extend((refusal.number()).to_be_bytes());
-        // No text.
+        // Empty error text.
         words.extend(0u16.to_be_bytes());
         words
     }
 
-    /// The reply with extents: the length of each, and whether it is written.
+    /// Reply with extents: length of each, and true if it is written.
     pub(crate) fn extents(self, extents: &[(u32, bool)]) -> Vec<u8> {
         let mut words = self.chunk(CHUNK_BLOCK_STATUS, 4 + 8 * extents.len() as u32).to_vec();
         words.extend(ALLOCATION_ID.to_be_bytes());
@@ -104,7 +104,7 @@ impl Answer {
         words
     }
 
-    /// The header of the only chunk of a reply.
+    /// Header of a reply's only chunk.
     fn chunk(self, kind: u16, length: u32) -> [u8; CHUNK_HEAD_BYTES] {
         let mut head = [0; CHUNK_HEAD_BYTES];
         head[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());

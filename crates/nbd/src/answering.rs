@@ -10,7 +10,7 @@ use engine::{Device, Op};
 use std::sync::PoisonError;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Makes the replies that are due.
+    /// Makes all replies whose time has come.
     pub(crate) fn answer_due(&mut self) {
         let Some(first) = self.requests.due() else { return };
         let mut now = self.clock.now();

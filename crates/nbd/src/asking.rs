@@ -1,8 +1,7 @@
 //! Requests of clients between arrival and the device or store.
 //!
-//! Data are stored as soon as they have arrived, before the model completes the write. Only if the
-//! device may refuse the write, because it is worn, they wait for the completion, so that refused data
-//! are never read.
+//! Data are stored on arrival, before the model completes the write. Only if a worn device may
+//! refuse the write do they wait for its completion, so that refused data are never read.
 
 use crate::attached::{Answered, Background};
 use crate::connection::Connection;
@@ -15,12 +14,12 @@ use crate::syncer::Syncer;
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Time};
 use std::ops::Range;
 
-/// Sectors trimmed at once; longer trims reach the device in pieces, so that other clients need not wait
-/// for them. Trimming a gigabyte takes 10 ms.
+/// Sectors per piece of a long trim: other clients are served between pieces. Trimming a gigabyte
+/// takes 10 ms.
 const TRIM_SECTORS: u64 = (8 << 20) / SECTOR_BYTES;
-/// Bytes of a long write that go to the store at once.
+/// Size of the pieces in which a long write is stored.
 const SPILL_BYTES: usize = 1 << 20;
-/// Maximum number of extents in a reply; a client that wants more asks again.
+/// Maximum extents in a reply; clients ask again for more.
 const MOST_EXTENTS: usize = 128;
 
 /// The origin of a request: place and number of the client, and the reply callback of a client without a
@@ -29,7 +28,7 @@ pub(crate) struct From {
     pub(crate) place: usize,
     pub(crate) serial: u64,
     pub(crate) local: Option<Owed>,
-    /// A write that first makes the device read the same range.
+    /// A write before which the device reads the same range.
     pub reads_first: bool,
 }
 
@@ -47,7 +46,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
             if pending.rest.is_empty() || pending.refusal.is_some() {
-                // A client that sends the data of a write slowly does not fill the device.
+                // A client that sends a write's data slowly must not occupy the device.
                 self.clients.left_device(pending.asked.charge());
                 self.no_longer_waits(slot, MODEL);
             } else {
@@ -110,7 +109,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Accepts a request; its slot. The data of a write follow.
+    /// Accepts a request and returns its slot. A write's data follow.
     pub(crate) fn take_in(&mut self, from: From, asked: Asked, received: u64) -> u32 {
         let (op, range) = for_device(&asked);
         let reads_first = from.reads_first;
@@ -127,7 +126,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let done = match asked.command {
             Command::Read if self.marks.meet(&bytes) => Err(Refusal::Io),
             _ if held => {
-                // A trim of less than a sector does not reach the device.
+                // A trim of less than a sector never reaches the device.
                 let alone = range.is_none() && self.device.device().has_ended();
                 if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
             }
@@ -151,7 +150,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             waits_for |= BACKING;
         }
         let recorded = match &mut self.setup.recording {
-            // A write is recorded when its data have arrived.
+            // Writes are recorded once their data have arrived.
             Some(it) if !asked.command.has_data() => {
                 it.asked(&asked, &[], self.setup.scale.model(received))
             }
@@ -185,7 +184,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let first = if reads_first { Op::Read } else { op };
             self.submit(slot, first, range.clone(), self.setup.scale.model(received));
             if reads_first && let Some(pending) = self.requests.at(slot) {
-                // A long trim continues with its remaining range.
+                // The rest of a long trim follows.
                 pending.is_followed_by(range);
             }
             if asked.command == Command::Zone(Op::Reset) {
@@ -215,7 +214,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         extents
     }
 
-    /// Has the syncer zero or sync the backing file, as the request needs.
+    /// Passes the request's zeroing or sync to the syncer.
     fn ask_syncer(&mut self, slot: u32) {
         let (Some(syncer), Some(pending)) = (&self.syncer, self.requests.at(slot)) else { return };
         let Asked { command, fua, offset, length, .. } = pending.asked;
@@ -229,7 +228,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         syncer.ask(slot, hole, fua || command == Command::Flush);
     }
 
-    /// Data of a write have arrived; `last` with the last of them.
+    /// Handles arrived data of a write; `last` marks the final piece.
     fn came(&mut self, slot: u32, data: &[u8], last: bool) {
         let spills = self.setup.recording.is_none();
         let Some(pending) = self.requests.at(slot) else { return };
@@ -304,7 +303,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Ends a request's wait for `what`; it is ready if that was the last.
+    /// Clears the wait for `what`; the request is ready once all waits are cleared.
     pub(crate) fn no_longer_waits(&mut self, slot: u32, what: u8) {
         let Some(pending) = self.requests.at(slot) else { return };
         pending.waits_for &= !what;

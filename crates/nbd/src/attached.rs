@@ -6,24 +6,23 @@ use crate::setup::Witness;
 use engine::{Completion, Device, Request, Time};
 use std::collections::VecDeque;
 
-/// An answer of the device.
+/// A completion of the device.
 pub(crate) struct Answered {
     /// The slot of the request.
     pub(crate) slot: u32,
-    /// Lead of the reply over the completion.
+    /// Lead time of the reply over the completion.
     pub(crate) early: u64,
     pub(crate) completion: Completion,
 }
 
-/// A request in the device.
+/// A request outstanding at the device.
 #[derive(Clone, Copy)]
 struct Inside {
     slot: u32,
     early: u64,
 }
 
-/// The requests in the device. Their numbers count up, so each lies in a row at its number, from the
-/// oldest that is still there on.
+/// Requests outstanding at the device, indexed by request number from the oldest outstanding one.
 #[derive(Default)]
 struct Row {
     first: u64,
@@ -65,7 +64,7 @@ impl Ahead {
         self.count += usize::from(early == self.most);
     }
 
-    /// Removes a completed request; `left` are the others.
+    /// Removes a completed request; `left` holds the remaining ones.
     fn remove(&mut self, early: u64, left: &Row) {
         if early < self.most {
             return;
@@ -78,28 +77,28 @@ impl Ahead {
     }
 }
 
-/// Event handling of a device without outstanding requests.
+/// Handling of device events when no request is outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
-    /// Events wait, as in a replay, which does not process them before the next request.
+    /// Events wait for the next request, as in a replay.
     Waits,
-    /// A request follows, so the events belong to the results.
+    /// A request follows, so the events count in the results.
     BeforeRequest,
-    /// The device works on its own; if no request follows, this is no part of the results.
+    /// The device works in the background; the results exclude this unless a request follows.
     Alone,
 }
 
 /// The device and its outstanding requests.
 pub(crate) struct Attached<'a, D: ?Sized> {
     device: &'a mut D,
-    /// Until when the device has been advanced.
+    /// Time up to which the device has advanced.
     time: Time,
     completions: Vec<Completion>,
     inside: Row,
     submitted: u64,
     /// True once the witness knows that all requests are completed.
     is_alone: bool,
-    /// When the witness wants to see the device next.
+    /// Next sampling time of the witness.
     sample_at: Time,
     ahead: Ahead,
     served: Served,
@@ -141,7 +140,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.time
     }
 
-    /// Advances the observer to `to`; an order follows, which may change the device.
+    /// Advances the witness to `to`, before an order that may change the device.
     pub(crate) fn pass<W: Witness<D> + ?Sized>(&mut self, to: Time, witness: &mut W) {
         self.time = self.time.max(to);
         if self.submitted > 0 {
@@ -165,8 +164,8 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.submitted
     }
 
-    /// Processes the device's events up to `to`; `background` says how to handle events after the last
-    /// outstanding completion.
+    /// Processes the device's events up to `to`; `background` selects the handling of events after
+    /// the last outstanding completion.
     pub(crate) fn advance<W: Witness<D> + ?Sized>(
         &mut self,
         to: Time,
@@ -209,7 +208,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// Hands a request to the device, which has been advanced up to `at`.
+    /// Submits a request to the device, which has already advanced to `at`.
     pub(crate) fn submit<W: Witness<D> + ?Sized>(
         &mut self,
         at: Time,

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 
-/// The longest name and the longest description, bytes; the protocol would allow 4096.
+/// Maximum size of a name or description in bytes; the protocol allows 4096.
 const MOST_NAME_BYTES: usize = 255;
-/// Maximum number of exports: their list is sent in one piece.
+/// Maximum number of exports: one message holds their list.
 const MOST_EXPORTS: usize = 64;
 
 /// Properties of an export for its connections.
@@ -21,24 +21,24 @@ pub struct Export {
 pub struct Offer {
     /// Name of the export.
     pub name: String,
-    /// A description for people.
+    /// Human-readable description.
     pub description: String,
     /// The export.
     pub export: Export,
 }
 
-/// TLS: whether clients may or must begin it before anything else.
+/// TLS policy of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     /// No TLS.
     Off,
-    /// Clients may use TLS.
+    /// TLS is optional.
     Offered,
-    /// Clients must use TLS.
+    /// TLS is mandatory.
     Required,
 }
 
-/// All exports; the first is the one without a name.
+/// All exports; the first is the default export, which has an empty name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
     offers: Vec<Offer>,
@@ -55,7 +55,7 @@ impl Catalogue {
     /// A catalogue of named exports.
     ///
     /// # Errors
-    /// When names are too long or the same, or there are none or too many.
+    /// When a name is too long or used twice, or the number of exports is 0 or too large.
     pub fn new(offers: Vec<Offer>, security: Security) -> Result<Self, Error> {
         if offers.is_empty() || offers.len() > MOST_EXPORTS {
             let problem = format!("{} exports: expected 1 to {MOST_EXPORTS}", offers.len());

@@ -1,39 +1,38 @@
-//! Sparse data in memory: chunks in regions, so that a long range is dropped at once.
+//! Sparse data in memory: chunks grouped in regions, so that a long range is dropped at once.
 //!
-//! Memory of dropped ranges is freed by a separate thread, because that takes time in proportion to the
-//! range: 10 ms for a gigabyte.
+//! A separate thread frees the memory of dropped ranges, because that takes 10 ms per gigabyte.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Sender, channel};
 
-/// Bytes that are allocated together.
+/// Allocation unit in bytes.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 pub(crate) static ZEROES: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
-/// Chunks of a region.
+/// Chunks per region.
 const REGION_CHUNKS: u64 = 1024;
-/// Up to this number of chunks is freed without the thread.
+/// Maximum number of chunks freed without the thread.
 const FEW: usize = 16;
 
 type Chunk = Box<[u8]>;
 type Region = Vec<Option<Chunk>>;
 
-/// Written data by position; everything else reads as zeroes.
+/// Written data by position; unwritten ranges read as zeroes.
 #[derive(Debug, Default)]
 pub struct Chunks {
     regions: HashMap<u64, Region>,
-    /// Chunks and regions to be freed.
+    /// Chunks and regions awaiting deallocation.
     garbage: Vec<Region>,
     freeing: Option<Sender<Vec<Region>>>,
 }
 
 impl Chunks {
-    /// The chunk of a number, if allocated.
+    /// Chunk by number, if allocated.
     fn chunk(&self, number: u64) -> Option<&Chunk> {
         let region = self.regions.get(&(number / REGION_CHUNKS))?;
         region[(number % REGION_CHUNKS) as usize].as_ref()
     }
 
-    /// Appends `length` bytes from `offset` on to `out`.
+    /// Appends `length` bytes at `offset` to `out`.
     pub(crate) fn read(&self, offset: u64, length: u64, out: &mut Vec<u8>) {
         for (number, within, count) in pieces(offset, length) {
             let chunk = self.chunk(number).map_or(&ZEROES[..], |chunk| chunk);
@@ -58,7 +57,7 @@ impl Chunks {
         }
     }
 
-    /// Makes a range read as zeroes. Whole chunks are given back.
+    /// Makes a range read as zeroes, and frees whole chunks.
     pub(crate) fn zero(&mut self, offset: u64, length: u64) {
         const REGION_BYTES: u64 = REGION_CHUNKS * CHUNK_BYTES as u64;
         let end = offset + length;
@@ -74,7 +73,7 @@ impl Chunks {
         self.free();
     }
 
-    /// `chunks` for a range without a whole region.
+    /// Zeroes a range that covers no whole region.
     fn zero_chunks(&mut self, offset: u64, length: u64) {
         let mut gone = Vec::new();
         for (number, within, count) in pieces(offset, length) {
@@ -98,7 +97,7 @@ impl Chunks {
         let garbage = std::mem::take(&mut self.garbage);
         let freeing = self.freeing.get_or_insert_with(|| {
             let (freeing, incoming) = channel::<Vec<Region>>();
-            // Without the thread the channel is closed, and the memory is freed here.
+            // If the thread cannot start, the channel is closed and memory is freed here.
             let thread = std::thread::Builder::new().name("free".to_owned());
             let _ = thread.spawn(move || incoming.into_iter().for_each(drop));
             freeing
@@ -106,8 +105,8 @@ impl Chunks {
         drop(freeing.send(garbage));
     }
 
-    /// True if the chunk at `offset` is written, and for how many bytes from there, up to `most`, the
-    /// same holds.
+    /// True if the byte at `offset` is written, and the length of the extent with this state, up to
+    /// `most`.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let mut found = None;
         let mut length = 0;
@@ -127,7 +126,7 @@ impl Chunks {
     }
 }
 
-/// A range cut at chunks: the chunk's number, the first byte in it, how many.
+/// Pieces of a range, cut at chunk borders: chunk number, first byte within it, length.
 pub(crate) fn pieces(
     mut offset: u64,
     mut length: u64,

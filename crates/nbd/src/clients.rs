@@ -1,9 +1,9 @@
-//! The clients of a server, each at a place of its own, and the limit on their number.
+//! Clients of a server, one per place, and the limit on their number.
 //!
-//! A place is free again when the client has left and its requests have completed. When all places are
-//! taken, a new client replaces the newest that has not chosen an export, though it had time to ([`crowd`]); or one that
-//! has not sent a request for long. If there is none, it gets an error. A client that does not finish its
-//! negotiation in time is disconnected.
+//! A place is free once its client has disconnected and its requests have completed. When all
+//! places are taken, a new client replaces the newest one that had time to choose an export and did
+//! not ([`crowd`]), or one that has been idle for long. Otherwise the new client gets an error.
+//! Clients that exceed the negotiation timeout are disconnected.
 
 use crate::catalogue::Catalogue;
 use crate::connection::Connection;
@@ -15,18 +15,18 @@ use crate::room::{Load, Room};
 use std::io;
 use std::sync::Arc;
 
-/// Clients at once.
+/// Maximum number of clients.
 pub(crate) const MOST_CLIENTS: usize = 64;
-/// Maximum number of further clients that are told that the server is full.
+/// Maximum number of additional clients that receive the error "server full".
 const MOST_TURNED_AWAY: usize = 16;
-/// Time in which a client must choose an export, and in which a rejected client can read the error, ns.
+/// Time limits for choosing an export, and for a rejected client to read its error, ns.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
 const TURNED_AWAY_NS: u64 = 2_000_000_000;
-/// A client without a request for this time may be replaced by a new one, ns.
+/// A client idle for this time may be replaced, ns.
 pub(crate) const UNUSED_NS: u64 = 10_000_000_000;
 
-/// A place: outstanding requests of the client that has left it, and bytes of its writes that wait for
-/// the device before they are stored.
+/// A place for a client: outstanding requests of a disconnected client, and bytes of writes held
+/// until the device accepts them.
 #[derive(Default)]
 struct Place {
     connection: Option<Connection>,
@@ -44,20 +44,20 @@ impl Place {
     }
 }
 
-/// All clients, with free places.
+/// All clients, by place.
 #[derive(Default)]
 pub(crate) struct Clients {
     places: Vec<Place>,
     /// Number of connections since the start.
     connected: u64,
-    /// Outstanding requests of all clients, and the number of competing clients.
+    /// Load of all clients, and the number of competing clients.
     load: Load,
     competitors: u32,
 }
 
 impl Clients {
-    /// Adds a client that chooses from a catalogue; `elsewhere` clients are served by others. Returns
-    /// the place of the client that must leave for it.
+    /// Adds a client that will choose an export; `elsewhere` counts clients at other servers.
+    /// Returns the place of the client that it replaces.
     ///
     /// # Errors
     /// When its socket cannot be used.
@@ -74,7 +74,7 @@ impl Clients {
         let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
             && !self.places.iter().any(Place::is_free);
         if !is_served && full {
-            // The client sees a closed connection.
+            // The client only sees its connection closed.
             return Ok(None);
         }
         let conversation =
@@ -84,7 +84,7 @@ impl Clients {
         Ok(leaves)
     }
 
-    /// Gives a client a place; its number.
+    /// Assigns a place to a client and returns its number.
     pub(crate) fn settle(&mut self, mut connection: Connection) -> usize {
         self.connected += 1;
         connection.serial = self.connected;
@@ -97,13 +97,14 @@ impl Clients {
         place
     }
 
-    /// The place of a client without a socket, which is never free again.
+    /// Reserves a permanent place for a client without a socket.
     pub(crate) fn reserve(&mut self) -> usize {
         self.places.push(Place { orphans: 1, is_within: true, ..Place::default() });
         self.places.len() - 1
     }
 
-    /// Places that are taken by clients with a socket that are served, or were.
+    /// Number of places taken by socket clients, including disconnected ones with outstanding
+    /// requests.
     pub(crate) fn served(&self) -> usize {
         let is_taken = |place: &&Place| match &place.connection {
             Some(connection) => connection.conversation.is_served(),
@@ -112,7 +113,7 @@ impl Clients {
         self.places.iter().filter(is_taken).count()
     }
 
-    /// The client to drop first among those without an export.
+    /// The client to replace first, among clients without an export.
     pub(crate) fn ungreeted(&self, now: u64) -> Option<usize> {
         let negotiates =
             |it: &Connection| it.conversation.is_served() && !it.conversation.is_open();
@@ -121,14 +122,14 @@ impl Clients {
         crowd::leaves(ungreeted, now)
     }
 
-    /// Place of the client idle for longest, if that is long enough.
+    /// Place of the longest-idle client beyond the idle limit.
     fn unused(&self, now: u64) -> Option<usize> {
         let unused = self.iter().filter(|(_, it)| !it.has_asked && it.conversation.is_open());
         let (place, since) = unused.map(|(place, it)| (place, it.since)).min_by_key(|it| it.1)?;
         (now >= since + UNUSED_NS).then_some(place)
     }
 
-    /// Places of clients that are slow to choose an export.
+    /// Places of clients that exceeded the negotiation timeout.
     pub(crate) fn overdue(&self, now: u64) -> Vec<usize> {
         let is_overdue = |it: &Connection| {
             let patience = if it.conversation.is_served() { HANDSHAKE_NS } else { TURNED_AWAY_NS };
@@ -173,18 +174,18 @@ impl Clients {
         Some(connection)
     }
 
-    /// Room in the device for the client of a place.
+    /// Available capacity of the device for a client.
     pub(crate) fn room(&self, place: usize) -> Room {
         Room::new(self.load, self.competitors, self.places[place].held)
     }
 
-    /// Adjusts the bytes of a client's waiting writes.
+    /// Adjusts the held bytes of a client's writes.
     pub(crate) fn hold(&mut self, place: usize, more: isize) {
         let held = &mut self.places[place].held;
         *held = held.saturating_add_signed(more);
     }
 
-    /// A client sent a request of `bytes` bytes.
+    /// Counts a client's request of `bytes` bytes.
     pub(crate) fn asked(&mut self, connection: &mut Connection, bytes: u32) {
         if !connection.has_asked {
             connection.has_asked = true;
@@ -196,24 +197,24 @@ impl Clients {
         self.load.add(bytes);
     }
 
-    /// `asked` for a client without a socket, which cannot disconnect.
+    /// Counts a request of a client without a socket, which cannot disconnect.
     pub(crate) fn asked_locally(&mut self, place: usize, bytes: u32) {
         self.places[place].orphans += 1;
         self.load.add(bytes);
     }
 
-    /// Counts who competes for the device: who has requests in it, or waits for room there.
+    /// Counts competing clients: each with requests in the device, or waiting to submit.
     pub(crate) fn count_competitors(&mut self) {
         let competes = |it: &Connection| it.outstanding.requests > 0 || it.held_back;
         self.competitors = self.iter().filter(|(_, it)| competes(it)).count() as u32;
     }
 
-    /// The device has completed a request of `bytes` bytes, or never had it.
+    /// Uncounts a request of `bytes` bytes that the device completed or never received.
     pub(crate) fn left_device(&mut self, bytes: u32) {
         self.load.remove(bytes);
     }
 
-    /// The request was answered; the client, if it is still connected.
+    /// Counts an answered request. Returns its client, if still connected.
     pub(crate) fn answered(
         &mut self,
         place: usize,
@@ -247,7 +248,7 @@ mod tests {
 
     const EXPORT: Export = Export { bytes: 1 << 20, read_only: false };
 
-    /// Adds a client at `now`: its end, and the place of the client that must leave for it.
+    /// Adds a client at `now`. Returns its socket, and the place of the client that it replaces.
     fn come(clients: &mut Clients, now: u64) -> (UnixStream, Option<usize>) {
         let (client, server) = UnixStream::pair().unwrap();
         let catalogue = Arc::new(Catalogue::single(EXPORT));
@@ -295,7 +296,7 @@ mod tests {
         let (mut end, leaves) = come(&mut clients, late);
         assert_eq!(leaves, Some(newest), "the newest silent one");
         clients.remove(newest);
-        // It sends data, so it is not the one replaced next.
+        // It has sent data, so another client is replaced first.
         end.write_all(b"\0\0\0\x03").unwrap();
         let place = clients.places() - 1;
         assert_eq!(clients.at(place).unwrap().fill(), Flow::Open);
@@ -313,15 +314,15 @@ mod tests {
             choose(&mut clients, number, &mut end);
             ends.push(end);
         }
-        // No client is overdue, because all have chosen an export, but none has sent a request.
+        // All clients have chosen an export, so none is overdue, but none has sent a request.
         assert!(clients.overdue(10 * HANDSHAKE_NS).is_empty());
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);
         assert!(!clients.at(MOST_CLIENTS).unwrap().conversation.is_served());
-        // The client is told so, and must leave soon.
+        // The client receives the error and must disconnect soon.
         let away = UNUSED_NS + TURNED_AWAY_NS;
         assert_eq!(clients.overdue(away), [MOST_CLIENTS]);
-        // The first has been useful since.
+        // The first client has sent a request since.
         clients.at(0).unwrap().has_asked = true;
         let (_late, leaves) = come(&mut clients, away);
         assert_eq!(leaves, Some(1));

@@ -1,35 +1,35 @@
-//! The wall clock, and waiting precisely.
+//! The wall clock, and precise waiting.
 //!
-//! Measured: a sleep that ends at an absolute instant, with a timer slack of 1 ns, is 5 to 7 us late;
-//! sleeping until some 30 us before it and then watching the clock is within 0.1 us at the median.
+//! Measured with a timer slack of 1 ns: sleeping until an absolute instant ends 5 to 7 us late.
+//! Sleeping until 30 us before it and then polling the clock is within 0.1 us at the median.
 
 use crate::error::Error;
 use engine::Time;
 use std::num::NonZeroU64;
 use std::time::Instant;
 
-/// Nanoseconds on the wall since the server began.
+/// Wall time in nanoseconds since the server's start.
 #[derive(Debug, Clone, Copy)]
 pub struct WallClock(Instant);
 
 impl WallClock {
-    /// Begins now.
+    /// A clock that starts now.
     pub fn new() -> Self {
         WallClock(Instant::now())
     }
 
-    /// Time since then.
+    /// Elapsed time since the start, ns.
     pub fn now(self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 }
 
-/// Relation of wall time and the time of the model.
+/// Ratio of wall time to model time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
 impl Scale {
-    /// 1 s of the model takes `factor` s of wall time.
+    /// A scale at which 1 s of model time takes `factor` s of wall time.
     ///
     /// # Errors
     /// When the factor is out of range.
@@ -51,12 +51,12 @@ impl Scale {
         (self.0 - 1.0).abs() < f64::EPSILON
     }
 
-    /// Wall time of a time of the model.
+    /// Wall time of a model time.
     pub fn wall(self, model: Time) -> u64 {
         if self.is_one() { model } else { (model as f64 * self.0).round() as u64 }
     }
 
-    /// Time of the model at a wall time.
+    /// Model time of a wall time.
     pub fn model(self, wall: u64) -> Time {
         if self.is_one() { wall } else { (wall as f64 / self.0).round() as Time }
     }
@@ -64,11 +64,12 @@ impl Scale {
 
 /// Makes sleeps of this thread end precisely.
 pub fn precise_sleep() {
-    // On failure replies are late, as the report then says.
+    // On failure replies are late, and the report says so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Gives this thread real-time priority and locks the process's memory; what was refused, and why.
+/// Gives this thread real-time priority and locks the process's memory. Returns the refusals, with
+/// reasons.
 pub fn realtime() -> Vec<String> {
     use rustix::mm::{MlockAllFlags, mlockall};
     use thread_priority::unix::{
@@ -93,7 +94,7 @@ pub(crate) fn is_realtime() -> bool {
     matches!(thread_schedule_policy(), Ok(ThreadSchedulePolicy::Realtime(_)))
 }
 
-/// Time for which this thread waited for a processor, ns, where the system reports it.
+/// Time that this thread spent waiting for a processor, ns, where the system reports it.
 pub fn waited_for_processor() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()

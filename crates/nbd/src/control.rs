@@ -11,12 +11,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A command line, and the channel for its answer.
+/// A command line, and the channel for its reply.
 type Said = (String, Sender<String>);
 
-/// Maximum number of orders waiting for an answer.
+/// Maximum number of unanswered command lines.
 const MOST_SAID: usize = 64;
-/// Longest wait of a reader for the device.
+/// Longest wait for an answer of the device.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Query about the device.
@@ -27,18 +27,18 @@ pub enum Wish {
     Altered(u64, Sender<Option<ZonesAltered>>),
 }
 
-/// Wakes or ends a server from another thread.
+/// Handle that wakes or stops a server from another thread.
 #[derive(Debug, Clone)]
 pub struct Control {
     wake: Arc<OwnedFd>,
     stop: Arc<AtomicBool>,
-    /// Lines to be answered; `None` once the server has ended.
+    /// Pending command lines; `None` once the server has stopped.
     said: Arc<Mutex<Option<Vec<Said>>>>,
     /// Queries about the device.
     wishes: Arc<Mutex<Option<Vec<Wish>>>>,
 }
 
-/// Lines are answered as long as this lives. When it is dropped, waiting callers get no answer.
+/// The server answers command lines while this lives. Dropping it fails all waiting callers.
 #[derive(Debug)]
 pub(crate) struct Hearing(Control);
 
@@ -61,7 +61,7 @@ impl Control {
         Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said, wishes })
     }
 
-    /// The health of the device; `None` if the server has ended.
+    /// Health of the device; `None` if the server has stopped.
     pub fn health(&self) -> Option<Health> {
         let (sender, answer) = channel();
         self.wish(Wish::Health(sender))?;
@@ -69,19 +69,20 @@ impl Control {
         answer.recv_timeout(PATIENCE).ok()
     }
 
-    /// True if both control the same server.
+    /// True if both handles control the same server.
     pub fn is_same(&self, other: &Control) -> bool {
         Arc::ptr_eq(&self.wake, &other.wake)
     }
 
-    /// Placement handles of the device, if any; likewise.
+    /// Placement handles of the device; `None` without handles or if the server has stopped.
     pub fn placement(&self) -> Option<Placement> {
         let (sender, answer) = channel();
         self.wish(Wish::Placement(sender))?;
         answer.recv_timeout(PATIENCE).ok()?
     }
 
-    /// Zones changed by the device since its `since`th change; likewise.
+    /// Zones changed by the device since its `since`th change; `None` without zones or if the
+    /// server has stopped.
     pub fn zones_altered(&self, since: u64) -> Option<ZonesAltered> {
         let (sender, answer) = channel();
         self.wish(Wish::Altered(since, sender))?;
@@ -94,14 +95,14 @@ impl Control {
         Some(())
     }
 
-    /// Takes the queries about the device.
+    /// Takes the pending queries about the device.
     pub fn take_wishes(&self) -> Vec<Wish> {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Gives an order, as at the control socket, and waits for the answer; `None` if the server has
-    /// ended, or too many wait.
+    /// Executes a command line, as at the control socket, and returns its answer. `None` if the
+    /// server has stopped or too many lines wait.
     pub fn say(&self, line: &str) -> Option<String> {
         let (sender, answer) = channel();
         {
@@ -113,7 +114,7 @@ impl Control {
         answer.recv().ok()
     }
 
-    /// Enables answers to command lines until the result is dropped.
+    /// Enables command lines until the result is dropped.
     pub(crate) fn hears(&self) -> Hearing {
         Hearing(self.clone())
     }
@@ -124,7 +125,7 @@ impl Control {
         said.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Lets the server finish outstanding requests and end.
+    /// Lets the server finish its outstanding requests and stop.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake();
@@ -136,7 +137,7 @@ impl Control {
     }
 
     pub(crate) fn wake(&self) {
-        // The write fails only for a full counter, and then the server is awake.
+        // The write fails only if the counter is full, and then the server is already awake.
         let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
     }
 

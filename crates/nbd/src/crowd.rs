@@ -1,12 +1,12 @@
 //! Replacement of silent connections when all places are taken.
 
-/// A connection has this long to speak before it may have to leave for another one, ns.
+/// Time that a connection has to speak before it may be replaced, ns.
 const GRACE_NS: u64 = 20_000_000;
 
-/// The connection that is replaced by a new one. `all` has the place of each connection without an
-/// export, its age, and whether it has sent data: the newest that had time to speak leaves, and one
-/// that is silent before one that has spoken. A crowd that comes again and again so takes places
-/// from itself alone.
+/// The connection that a new one replaces. `all` lists each connection without an export: its
+/// place, its age, and true if it has sent data. Silent connections are replaced before others, and
+/// among those with time to speak the newest goes first. Clients that reconnect in a crowd so
+/// displace each other, not others.
 pub(crate) fn leaves(all: impl Iterator<Item = (usize, u64, bool)>, now: u64) -> Option<usize> {
     let had_time = all.filter(|(_, since, _)| now >= since + GRACE_NS);
     had_time.max_by_key(|(_, since, has_spoken)| (!has_spoken, *since)).map(|it| it.0)
@@ -29,8 +29,8 @@ mod tests {
         assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(1), "nobody is silent");
     }
 
-    /// Fifty hosts come beside 500 connections a second that say nothing, each of which speaks 10 ms
-    /// after it came and is greeted by its second word, 10 ms later.
+    /// Fifty hosts connect beside 500 silent connections per second. Each host speaks 10 ms after
+    /// it connects, and its second message, 10 ms later, completes its greeting.
     #[test]
     fn hosts_are_greeted_beside_a_crowd_that_reconnects() {
         const MS: u64 = 1_000_000;

@@ -1,8 +1,8 @@
 //! The device as the only file of a FUSE file system.
 //!
-//! It behaves like a disk: its size is fixed, and opening it with `O_TRUNC` changes nothing. Reads and
-//! writes bypass the page cache and run in parallel. Punching a hole is a trim; zeroing a range is a
-//! write, as on a drive that keeps it allocated.
+//! It behaves like a disk: its size is fixed, and `O_TRUNC` has no effect. Reads and writes bypass
+//! the page cache and run in parallel. Punching a hole is a trim; zeroing a range is a write that
+//! keeps the range allocated.
 
 use crate::local::{LocalClient, Reply, Wanted};
 use crate::protocol::{Command, Refusal};
@@ -19,9 +19,9 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FILE: INodeNo = INodeNo(2);
-/// Cache time of attributes in the kernel: they never change.
+/// Cache time of the attributes in the kernel; they never change.
 const FOR_LONG: Duration = Duration::from_secs(86_400);
-/// Maximum data of a kernel request, and of outstanding background requests.
+/// Maximum data per kernel request, and maximum background requests.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
 const MOST_IN_BACKGROUND: u16 = 512;
 /// Maximum size of one piece of a hole.
@@ -71,7 +71,7 @@ impl DiskFile {
         })
     }
 
-    /// Submits a long range in pieces, and replies when the last piece is answered.
+    /// Submits a long range in pieces, and replies after the last piece.
     fn forget(&self, command: Command, offset: u64, length: u64, reply: ReplyEmpty) {
         let pieces = length.div_ceil(PIECE_BYTES) as usize;
         let wanted = (0..pieces).map(|piece| {
@@ -90,7 +90,7 @@ fn empty(reply: ReplyEmpty) -> Reply {
     })
 }
 
-/// The error that a program gets for a refusal.
+/// Errno of a refusal.
 fn errno(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::NotPermitted => Errno::EROFS,
@@ -101,14 +101,14 @@ fn errno(refusal: Refusal) -> Errno {
     }
 }
 
-/// Bytes of `length` from `offset` on that lie within `size`.
+/// Bytes of the range from `offset` that lie within `size`.
 fn within(size: u64, offset: u64, length: u64) -> u64 {
     length.min(size.saturating_sub(offset))
 }
 
 impl Filesystem for DiskFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Features missing in the kernel are left out.
+        // Features that the kernel lacks stay off.
         let _ = config.set_max_write(MOST_WRITE_BYTES);
         let _ = config.set_max_background(MOST_IN_BACKGROUND);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
@@ -218,7 +218,7 @@ impl Filesystem for DiskFile {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Closing the file is not a request.
+        // Closing the file needs no request.
         reply.ok();
     }
 

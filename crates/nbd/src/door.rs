@@ -1,6 +1,6 @@
-//! A door shared by several servers: a client negotiates its export there, within TLS if requested, and
-//! its connection is then passed to the server of that export, with all input so far. Each device has a
-//! server with a thread of its own; the door has another.
+//! A listener shared by several servers. A client negotiates its export here, within TLS if
+//! requested. Its connection, with all input so far, then passes to the server of that export. Each
+//! device has a server with its own thread; the listener has another.
 //!
 //! The limits on clients are for all exports together, and include clients that still negotiate.
 
@@ -23,10 +23,10 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Interval of the search for clients that take too long, ns.
+/// Interval of the search for clients that exceeded the negotiation timeout, ns.
 const LOOK_NS: i64 = 500_000_000;
 
-/// A door.
+/// A listener in front of several servers.
 pub struct Door {
     listener: Listener,
     catalogue: Arc<Catalogue>,
@@ -35,32 +35,32 @@ pub struct Door {
     tls: Option<Tls>,
     control: Control,
     clock: WallClock,
-    /// Clients that negotiate.
+    /// Clients in negotiation.
     clients: Clients,
-    /// Clients that were passed on, and when.
+    /// Clients passed to a server, with the time of passing.
     inside: Vec<(u64, Arc<Guest>)>,
     relays: Vec<JoinHandle<()>>,
     stretch: Vec<u8>,
 }
 
-/// The threads of clients within TLS; they end soon after their servers.
+/// Threads of TLS clients; they end soon after their servers.
 pub struct Relays(Vec<JoinHandle<()>>);
 
 impl Relays {
     /// Joins the threads.
     pub fn finish(self) {
         for thread in self.0 {
-            // A panicked thread has ended as well.
+            // A panicked thread has ended too.
             let _ = thread.join();
         }
     }
 }
 
 impl Door {
-    /// A door to some exports; the first of them is the one without a name.
+    /// A listener for some exports; the first is the default export.
     ///
     /// # Errors
-    /// When two names are the same.
+    /// When two names are equal.
     pub fn new(
         listener: Listener,
         rooms: Vec<(Offer, Passage)>,
@@ -97,7 +97,7 @@ impl Door {
         Relays(self.relays)
     }
 
-    /// Waits for messages and clients, and accepts them.
+    /// Waits for messages and new clients, and accepts clients.
     fn wait(&mut self) {
         let mut places = Vec::new();
         let mut fds = vec![
@@ -128,7 +128,7 @@ impl Door {
             }
         }
         if !events[1].is_empty() {
-            // Several per turn, so that the last one soon learns that all places are taken.
+            // Several per turn, so that the last client soon gets its place or an error.
             for _ in 0..MOST_CLIENTS {
                 if self.admit().is_err() {
                     break;
@@ -137,12 +137,12 @@ impl Door {
         }
     }
 
-    /// Drops clients that have left their servers.
+    /// Forgets clients that have left their servers.
     fn forget(&mut self) {
         self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
     }
 
-    /// Accepts a waiting client, if any.
+    /// Accepts one waiting client, if any.
     fn admit(&mut self) -> io::Result<()> {
         let stream = self.listener.accept()?;
         let now = self.clock.now();
@@ -155,7 +155,7 @@ impl Door {
                 self.inside.remove(number).1.turn_out();
             }
         }
-        // An unusable socket belongs to a client that has left.
+        // An unusable socket means that the client has disconnected.
         let leaves = self.clients.add(stream, &self.catalogue, self.inside.len(), now);
         if let Ok(Some(place)) = leaves {
             self.clients.remove(place);
@@ -163,7 +163,7 @@ impl Door {
         Ok(())
     }
 
-    /// Reads from a client, answers it, and passes it on when it has chosen an export.
+    /// Reads from a client, replies, and passes it on once it has chosen an export.
     fn attend(&mut self, place: usize, can_read: bool) {
         let Some(mut connection) = self.clients.take(place) else { return };
         if can_read && connection.fill() == Flow::Gone {
@@ -186,7 +186,7 @@ impl Door {
             }
         }
         if connection.conversation.is_securing() {
-            // Input after the request for TLS was sent outside of TLS.
+            // Input behind the request for TLS was sent in plain text.
             let is_alone = connection.unread() == 0;
             let Some(secured) = self.secured(connection).filter(|_| is_alone) else { return };
             connection = secured;
@@ -196,7 +196,7 @@ impl Door {
         }
     }
 
-    /// The client within TLS.
+    /// Starts TLS for a client; `None` on failure.
     fn secured(&mut self, connection: Connection) -> Option<Connection> {
         let Tls(config) = self.tls.as_ref()?;
         let (conversation, since) = (connection.conversation.secured(), connection.since);
@@ -205,7 +205,7 @@ impl Door {
         Connection::new(stream, |_| conversation, since).ok()
     }
 
-    /// Passes a client with a chosen export to its server.
+    /// Passes a client to the server of its export.
     fn let_in(&mut self, mut connection: Connection) {
         let Ok(handle) = connection.stream.handle() else { return };
         let guest = Arc::new(Guest::new(handle));
@@ -215,7 +215,7 @@ impl Door {
     }
 }
 
-/// True if more of the client's input may be read now.
+/// True while more of the client's negotiation may be read.
 fn has_room(connection: &Connection) -> bool {
     let conversation = &connection.conversation;
     connection.has_room(Room::default()) && !conversation.is_open() && !conversation.is_securing()

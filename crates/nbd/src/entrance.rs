@@ -1,4 +1,4 @@
-//! Source of a server's clients: a socket of its own, or a listener that several servers share.
+//! Sources of a server's clients: its own socket, or a listener shared by several servers.
 
 use crate::connection::Connection;
 use crate::error::{Error, reason};
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A new client.
+/// A client to accept.
 pub struct Comer(pub(crate) Who);
 
 pub(crate) enum Who {
@@ -20,12 +20,12 @@ pub(crate) enum Who {
     Guest(Box<Connection>),
 }
 
-/// A source of clients; its descriptor is readable when one waits.
+/// A source of clients; its descriptor is readable while a client waits.
 pub trait Entrance: AsFd {
     /// The next waiting client, if any.
     ///
     /// # Errors
-    /// When none waits, or the system has no more descriptors.
+    /// When no client waits, or the system is out of descriptors.
     fn next(&self) -> io::Result<Comer>;
 }
 
@@ -35,7 +35,7 @@ impl Entrance for Listener {
     }
 }
 
-/// The server's end of the way from a door.
+/// The server's end of a channel from a shared listener.
 pub struct Arrivals {
     waiting: Receiver<Box<Connection>>,
     bell: Arc<OwnedFd>,
@@ -47,10 +47,10 @@ pub struct Passage {
     bell: Arc<OwnedFd>,
 }
 
-/// A way from a door to a server.
+/// A channel from a shared listener to a server.
 ///
 /// # Errors
-/// When the system has no more descriptors.
+/// When the system is out of descriptors.
 pub fn passage() -> Result<(Passage, Arrivals), Error> {
     let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
     let bell = Arc::new(bell.map_err(|error| Error::System(reason(&error.into())))?);
@@ -59,10 +59,10 @@ pub fn passage() -> Result<(Passage, Arrivals), Error> {
 }
 
 impl Passage {
-    /// Passes a client to the server. If the server has ended, the client is disconnected.
+    /// Passes a client to the server. A stopped server disconnects the client.
     pub(crate) fn let_in(&self, connection: Connection) {
         if self.sender.send(Box::new(connection)).is_ok() {
-            // The write fails only for a full counter, and then the server is awake.
+            // The write fails only if the counter is full, and then the server is already awake.
             let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         }
     }
@@ -71,7 +71,7 @@ impl Passage {
 impl Entrance for Arrivals {
     fn next(&self) -> io::Result<Comer> {
         let found = self.waiting.try_recv().or_else(|_| {
-            // Later clients ring again.
+            // A later client makes the descriptor readable again.
             let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
             self.waiting.try_recv()
         });

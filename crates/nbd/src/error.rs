@@ -1,14 +1,14 @@
-//! Errors on starting a live device, with the system's reason.
+//! Errors when a live device starts, with the system's reason.
 
 use std::fmt;
 use std::io;
 
-/// Why there is no live device.
+/// Reason why a live device cannot start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// The user's input cannot be satisfied.
     Input(String),
-    /// The system refuses a general requirement of servers.
+    /// The system refuses a resource that every server needs.
     System(String),
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The system's message without its number.
+/// The system's message without the error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,11 +1,11 @@
-//! A client from a listener, as the listener sees it: so that the clients of all exports are
-//! counted together, and an idle one can be replaced by another.
+//! A client as its shared listener sees it: the listener counts the clients of all exports and
+//! replaces idle ones.
 
 use crate::listen::ClientStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// It counts until its connection is closed and its requests have completed.
+/// Counts as connected until its connection is closed and its requests have completed.
 #[derive(Debug)]
 pub(crate) struct Guest {
     stream: ClientStream,
@@ -13,12 +13,12 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// A guest with a second handle to its connection.
+    /// A guest with its own handle to the connection.
     pub(crate) fn new(stream: ClientStream) -> Self {
         Guest { stream, has_asked: AtomicBool::new(false) }
     }
 
-    /// Notes a request.
+    /// Marks the client as having sent a request.
     pub(crate) fn asks(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
@@ -34,8 +34,8 @@ impl Guest {
     }
 }
 
-/// The connection of a guest. Dropping it disconnects the client, although the door still has a handle
-/// to the socket.
+/// Connection of a guest. Dropping it disconnects the client, although the listener still has a
+/// handle to the socket.
 #[derive(Debug)]
 pub(crate) struct Stay(pub(crate) Arc<Guest>);
 

@@ -9,31 +9,31 @@ pub struct Health {
     pub critical_warning: u8,
     /// Wear in percent of the rating.
     pub percentage_used: u8,
-    /// Remaining spare blocks in percent; `None` if it has none to report.
+    /// Remaining spare blocks in percent; `None` if the drive reports none.
     pub available_spare: Option<u8>,
-    /// Written by its hosts since it was new, in thousands of 512 bytes; `None` if only this server knows.
+    /// Lifetime host writes in units of 512,000 bytes; `None` if only this server counts them.
     pub data_units_written: Option<u64>,
-    /// Requests here.
+    /// Requests in this session.
     pub served: Served,
 }
 
 /// Requests of all clients since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Number and bytes of reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Bytes of these.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes of these.
+    /// Bytes written.
     pub written_bytes: u64,
-    /// Requests that failed by the fault of the device.
+    /// Requests that failed because of the device.
     pub errors: u64,
 }
 
 impl Served {
-    /// Counts a request that the device has completed.
+    /// Counts a completed request.
     pub fn count(&mut self, completion: &Completion) {
         let bytes = completion.request.bytes();
         match completion.request.op {

@@ -1,4 +1,4 @@
-//! Requests from within the process, on their way to the server.
+//! Requests from clients within the process, on their way to the server.
 
 use crate::asking::From;
 use crate::attached::Background;
@@ -14,12 +14,12 @@ use engine::{Device, Namespace as Part, NamespaceWish};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// Maximum number of requests of a client per turn.
+/// Maximum requests accepted from a client per turn.
 const STRETCH: usize = 64;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// A client without a socket, which exists as long as the server. It has a place like all others,
-    /// and a transport latency of its own.
+    /// A client without a socket; it lives as long as the server. It has a place like every client,
+    /// and its own transport latency.
     pub fn local(&mut self, overhead: Overhead) -> LocalClient {
         let place = self.clients.reserve();
         let seen = (self.setup.export, self.clock);
@@ -31,9 +31,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.witness.placement(self.device.device_mut())
     }
 
-    /// Starts new reclaim units for placement handles; whether that was done.
+    /// Starts new reclaim units for placement handles. Returns true on success.
     fn next_units(&mut self, handles: &[u16]) -> bool {
-        // The time follows all submitted requests, so that a replay agrees.
+        // A time after all submitted requests, so that a replay keeps the order.
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
         self.advance(now, Background::Alone);
         self.device.pass(now, self.witness);
@@ -41,8 +41,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         handles.iter().all(|handle| self.witness.next_unit(device, now, u32::from(*handle)))
     }
 
-    /// The namespaces that a target of `NVMe` makes of the device, one behind the other, with a client for each of its
-    /// I/O queues; of nothing that is wished for, one of all.
+    /// Consecutive `NVMe` namespaces of the device, with a client per I/O queue. Without requested
+    /// sizes, one namespace spans the device.
     pub fn namespaces(
         &mut self,
         name: &str,
@@ -63,14 +63,14 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (if wishes.is_empty() { &whole[..] } else { wishes }).iter().map(&mut next).collect()
     }
 
-    /// Health of the device, for display.
+    /// Health of the device for display.
     pub fn health(&mut self) -> Health {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         let health = self.witness.health(self.device.device_mut(), now);
         Health { served: self.device.served(), ..health.unwrap_or_default() }
     }
 
-    /// Accepts requests of clients within the process, as far as their limits allow.
+    /// Accepts requests of clients within the process, up to their limits.
     pub(crate) fn hear_locals(&mut self) {
         if self.locals.is_empty() {
             return;
@@ -78,7 +78,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         for (number, place) in self.locals.places() {
             for taken in 0..STRETCH {
                 if taken + 1 == STRETCH {
-                    // The rest must not wait until the server wakes for another reason.
+                    // The remaining requests must not wait for another wake-up.
                     self.control.wake();
                 }
                 let room = self.clients.room(place);
@@ -108,7 +108,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 if read.is_ok() && found == expected && !self.marks.meet(&bytes) {
                     reads_first = true;
                 } else {
-                    // Only equal data are overwritten.
+                    // The write needs equal data; on a difference it becomes a read.
                     differs.store(true, Ordering::Relaxed);
                     asked = Asked { command: Command::Read, ..asked };
                 }

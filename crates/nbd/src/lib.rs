@@ -5,13 +5,15 @@
 //! the run loop does in a simulation, and replies to each client at the completion time of the model. It never
 //! changes a decision of the device.
 //!
-//! A device is one state machine, so one thread per server ([`Server::run`]) waits for its next event and receives
-//! every request; further spinning threads would only delay each other. Other threads sync a backing file
-//! (`syncer.rs`), negotiate for several servers at one socket (`door.rs`), carry TLS (`relay.rs`), or submit for
-//! clients without a socket through a bounded queue (`local.rs`: `mount.rs`, `vhost.rs`, `nvme/`).
+//! A device is one state machine, so one thread per server ([`Server::run`]) waits for its next
+//! event and receives every request; more spinning threads only delay each other. Other threads
+//! sync a backing file (`syncer.rs`), negotiate for several servers at one socket (`door.rs`), and
+//! carry TLS (`relay.rs`). Clients without a socket submit through a bounded queue (`local.rs`:
+//! `mount.rs`, `vhost.rs`, `nvme/`).
 //!
-//! Limits on clients are in `room.rs`, orders in `orders.rs`, recordings for crash tests in `recording.rs`.
-//! [`Punctuality`] reports how accurate the timing was, and whether latencies seen by clients are valid.
+//! Client limits are in `room.rs`, control commands in `orders.rs`, recordings for crash tests in
+//! `recording.rs`. [`Punctuality`] reports the timing accuracy, and tells if the latencies that
+//! clients see are valid.
 
 mod answer;
 mod answering;

@@ -15,11 +15,11 @@ use std::path::PathBuf;
 pub enum Address {
     /// A Unix socket with this path.
     Unix(PathBuf),
-    /// A TCP port; 0 takes any that is free.
+    /// A TCP port; 0 takes any free one.
     Tcp(IpAddr, u16),
 }
 
-/// A listening socket. A Unix socket's path is removed when it is dropped.
+/// A listening socket. Dropping it removes a Unix socket's path.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
@@ -33,8 +33,8 @@ enum Socket {
 }
 
 impl Listener {
-    /// Begins to listen; clients wait until the server accepts them. A socket that a dead server
-    /// has left behind is taken over.
+    /// Starts listening; clients wait until the server accepts them. Replaces the socket of a dead
+    /// server.
     ///
     /// # Errors
     /// When the address is in use or not available.
@@ -74,7 +74,7 @@ impl Listener {
         })
     }
 
-    /// Checks that [`new`](Listener::new) would succeed now: it is known before a long preparation.
+    /// Checks that [`new`](Listener::new) would succeed now, before a long preparation.
     ///
     /// # Errors
     /// As [`new`](Listener::new).
@@ -106,7 +106,7 @@ impl Listener {
         }
     }
 
-    /// Address of an `NVMe` target there, with its host's identification: the address and the port.
+    /// Address and port of an `NVMe` target on this socket, as URI and in parts.
     pub fn target(&self) -> (String, (String, String)) {
         match &self.socket {
             Socket::Unix(_) => {
@@ -122,7 +122,7 @@ impl Listener {
         }
     }
 
-    /// True for TCP, whose latency differs.
+    /// True for TCP, which has another latency than a Unix socket.
     pub fn is_tcp(&self) -> bool {
         matches!(self.socket, Socket::Tcp(_))
     }
@@ -144,7 +144,7 @@ impl Listener {
     }
 }
 
-/// A text within a URI; a path keeps its slashes.
+/// URI-escaped text; a path keeps its slashes.
 fn escaped(text: &[u8], is_path: bool) -> String {
     let mut out = String::new();
     for byte in text {
@@ -154,7 +154,7 @@ fn escaped(text: &[u8], is_path: bool) -> String {
             }
             b'/' if is_path => out.push('/'),
             other => {
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "%{other:02X}");
             }
         }
@@ -189,7 +189,7 @@ pub enum ClientStream {
 }
 
 impl ClientStream {
-    /// Makes the stream non-blocking and disables delays.
+    /// Makes the stream non-blocking and disables Nagle's algorithm.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         match self {
             ClientStream::Unix(stream) => stream.set_nonblocking(true),
@@ -208,7 +208,7 @@ impl ClientStream {
         }
     }
 
-    /// Shuts the stream down for all its handles.
+    /// Shuts the stream down for all handles.
     pub(crate) fn shut(&self) {
         // The stream may already be closed.
         let _ = match self {
@@ -220,7 +220,7 @@ impl ClientStream {
     /// Connects to an address.
     ///
     /// # Errors
-    /// Without a listener at the address.
+    /// When no server listens at the address.
     pub fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
             Address::Unix(path) => ClientStream::Unix(UnixStream::connect(path)?),
@@ -232,7 +232,7 @@ impl ClientStream {
         })
     }
 
-    /// Two ends of a connection of that kind.
+    /// Both ends of a TCP connection or Unix socket pair.
     pub(crate) fn pair(tcp: bool) -> io::Result<(ClientStream, ClientStream)> {
         if !tcp {
             let (one, other) = UnixStream::pair()?;

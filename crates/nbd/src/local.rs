@@ -1,8 +1,8 @@
 //! Clients within the process, connected to the server by a queue instead of a socket.
 //!
-//! A client may submit requests from any thread; the server calls the reply callback of each on its
-//! own thread. Limits are those of a client with a socket; above them a client waits. Each request
-//! is answered exactly once, with an error if the server does not answer it.
+//! Any thread may submit requests; the server calls each reply callback on its own thread. The
+//! limits equal a socket client's; a client that exceeds them waits. Each request gets exactly one
+//! reply: an error if the server drops it.
 
 use crate::catalogue::Export;
 use crate::clock::WallClock;
@@ -24,20 +24,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Maximum size of a reused answer buffer.
 const KEPT_BYTES: usize = 2 << 20;
 
-/// The callback for a reply: the data of a read, empty for other requests, or an error.
+/// Reply callback: data of a read, empty data for other requests, or an error.
 pub type Reply = Box<dyn FnOnce(Result<&[u8], Refusal>) + Send>;
 
-/// The reply that a request is owed; dropped without one, it replies with an error.
+/// Pending reply to a request; dropping it replies with an error.
 pub(crate) struct Owed {
     reply: Option<Reply>,
     queue: Arc<Queue>,
     bytes: u32,
-    /// True once the server has taken the request.
+    /// True once the server has accepted the request.
     inside: bool,
 }
 
 impl Owed {
-    /// Answers a request, with the data of a range if there are any. They are read into `buffer`.
+    /// Replies to a request, with the data of a range if it has one. The data are read into
+    /// `buffer`.
     pub(crate) fn answer(
         mut self,
         refusal: Option<Refusal>,
@@ -57,7 +58,7 @@ impl Owed {
         }
     }
 
-    /// Answers with some bytes.
+    /// Replies with the given bytes.
     pub fn tell(mut self, words: &[u8]) {
         self.give(Ok(words));
     }
@@ -92,22 +93,22 @@ impl fmt::Debug for Owed {
 /// Slot for the requested placement handles.
 pub type Seen = Arc<Mutex<Option<Placement>>>;
 
-/// Request to the server.
+/// Kind of a local request.
 #[derive(Debug)]
 pub enum Errand {
-    /// A request to the device.
+    /// A normal request to the device.
     Request,
-    /// Only the data, which the device has read before.
+    /// Reads only the data, without a request to the device, which has read them before.
     Peek,
-    /// A write conditional on equal data; otherwise it only reads, and sets the mark.
+    /// A write if the stored data equal the expected ones. Otherwise a read, and the flag is set.
     WriteIfSame(Vec<u8>, Arc<AtomicBool>),
-    /// A trim, after which the range cannot be read before it is written.
+    /// A trim after which the range is unreadable until rewritten.
     Mark,
     /// Starts new reclaim units for placement handles.
     NextUnits(Vec<u16>),
     /// Queries the placement handles.
     SeePlacement(Seen),
-    /// A report of zones.
+    /// Query of zones.
     SeeZones(ZoneWish),
 }
 
@@ -116,7 +117,7 @@ pub(crate) struct Waiting {
     pub(crate) asked: Asked,
     pub(crate) data: Vec<u8>,
     pub(crate) owed: Owed,
-    /// Submission time, and true if it waited for room.
+    /// Submission time, and true if the request waited for room.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
     pub errand: Errand,
@@ -125,21 +126,21 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Accepted outstanding requests, and requests not yet accepted.
+    /// Accepted outstanding requests, and submitted requests awaiting acceptance.
     inside: Load,
     before: Load,
     closed: bool,
-    /// The device has no power, or recovers.
+    /// True while the device has no power or recovers.
     is_off: bool,
-    /// Zone changes made by the device.
+    /// Number of zone changes made by the device.
     altered: u64,
-    /// Waker of a client's thread that must not block, and whether it awaits room.
+    /// Handle that wakes a client's thread that must not block, and true while it awaits room.
     bell: Option<Control>,
     is_awaited: bool,
 }
 
 impl State {
-    /// True at the client's limits.
+    /// True while the client is at its limits.
     fn is_full(&self) -> bool {
         let requests = (self.inside.requests + self.before.requests) as usize;
         let held = self.inside.bytes + self.before.bytes;
@@ -151,7 +152,7 @@ impl State {
 struct Queue {
     state: Mutex<State>,
     room: Condvar,
-    /// True if requests may wait; it is read without the lock.
+    /// True if requests may wait; read without the lock.
     has_waiting: AtomicBool,
 }
 
@@ -161,7 +162,7 @@ impl Queue {
     }
 }
 
-/// The client's side: it may be used by any number of threads.
+/// The client's side; any number of threads may use it.
 #[derive(Clone)]
 pub struct LocalClient {
     queue: Arc<Queue>,
@@ -177,18 +178,18 @@ impl fmt::Debug for LocalClient {
 }
 
 impl LocalClient {
-    /// Export of the client.
+    /// The client's export.
     pub fn export(&self) -> Export {
         self.export
     }
 
-    /// True for a stopped server.
+    /// True if the server has stopped.
     pub fn is_closed(&self) -> bool {
         self.queue.lock().closed
     }
 
     /// Submits a request; blocks while this client is at its limits. The reply comes on the
-    /// server's thread when it is due; an invalid request is refused at once.
+    /// server's thread at its completion time; an invalid request fails at once.
     pub fn ask(&self, wanted: Wanted, reply: Reply) {
         let received = self.clock.now();
         let asked = match wanted.checked(self.export) {
@@ -226,36 +227,37 @@ impl LocalClient {
         self.control.wake();
     }
 
-    /// True if a request would not have to wait; if it would, the thread that [rings](Self::ring) is woken
-    /// as soon as there is room.
+    /// True if a request would not wait. Otherwise the thread that [rings](Self::ring) is woken as
+    /// soon as there is room.
     pub fn has_room(&self) -> bool {
         let mut state = self.queue.lock();
         state.is_awaited = state.is_full();
         !state.is_awaited
     }
 
-    /// From now on this wakes the client's thread, when there is room again or the power comes or goes.
+    /// Registers the client's thread, which is woken when room is available again and when power is
+    /// cut or restored.
     pub fn ring(&self, bell: &Control) {
         self.queue.lock().bell = Some(bell.clone());
     }
 
-    /// True if the device has no power, or recovers.
+    /// True while the device has no power or recovers.
     pub fn is_off(&self) -> bool {
         self.queue.lock().is_off
     }
 
-    /// Zone changes made by the device.
+    /// Number of zone changes made by the device.
     pub fn altered(&self) -> u64 {
         self.queue.lock().altered
     }
 
-    /// Submits a request regardless of the limits; it was [seen](Self::has_room) that there is
-    /// room.
+    /// Submits a request regardless of the limits, after [`has_room`](Self::has_room) returned
+    /// true.
     pub fn ask_at_once(&self, wanted: Wanted, held_back: bool, reply: Reply) {
         self.ask_for(Errand::Request, wanted, held_back, reply);
     }
 
-    /// Writes if the data equal `expected`, else sets `differs`; nothing comes between the two.
+    /// Atomically writes if the stored data equal `expected`; otherwise sets `differs`.
     pub fn write_if_same(
         &self,
         (expected, differs): (Vec<u8>, Arc<AtomicBool>),
@@ -266,7 +268,7 @@ impl LocalClient {
         self.ask_for(Errand::WriteIfSame(expected, differs), wanted, held_back, reply);
     }
 
-    /// Makes a range unreadable until it is written.
+    /// Makes a range unreadable until rewritten.
     pub fn mark(&self, (offset, length): (u64, u32), held_back: bool, reply: Reply) {
         self.ask_for(Errand::Mark, Wanted::new(Command::Trim, offset, length), held_back, reply);
     }
@@ -286,14 +288,13 @@ impl LocalClient {
         }
     }
 
-    /// Gets data that a request has read before: the device is not asked again.
+    /// Returns data that an earlier request has read, without a request to the device.
     pub fn peek(&self, offset: u64, length: u32, reply: Reply) {
         let asked = nothing(offset, length);
         self.push(self.queue.lock(), reply, (asked, Vec::new()), (0, false, Errand::Peek));
     }
 
-    /// Queries the device's placement handles, after earlier requests; nothing if it cannot be
-    /// told.
+    /// Queries the device's placement handles, after earlier requests; `None` if unavailable.
     pub fn see_placement(&self, reply: Box<dyn FnOnce(Option<Placement>) + Send>) {
         let seen = Arc::new(Mutex::new(None));
         let to_tell = Arc::clone(&seen);
@@ -306,8 +307,7 @@ impl LocalClient {
         self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
     }
 
-    /// Queries zones, with an answer of limited size, when the device has reported them; nothing if
-    /// it cannot be told.
+    /// Queries zones, up to the query's maximum, after earlier requests; `None` if unavailable.
     pub fn see_zones(
         &self,
         query: ZoneQuery,
@@ -325,7 +325,8 @@ impl LocalClient {
         self.ask_for(Errand::SeeZones(wish), wanted, held_back, reply);
     }
 
-    /// Starts new reclaim units for placement handles, after earlier requests; without data.
+    /// Starts new reclaim units for placement handles, after earlier requests. The reply has no
+    /// data.
     pub fn next_units(&self, handles: Vec<u16>, reply: Reply) {
         let errand = Errand::NextUnits(handles);
         self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
@@ -333,8 +334,8 @@ impl LocalClient {
 }
 
 impl LocalClient {
-    /// Submits several requests, as [`ask`](LocalClient::ask) does, and replies when the last is
-    /// answered: without data, and with the first error if there is one.
+    /// Submits several requests, as [`ask`](LocalClient::ask) does. Replies after the last one,
+    /// without data, with the first error if any.
     pub fn ask_all(&self, wanted: impl ExactSizeIterator<Item = Wanted>, reply: Reply) {
         let replies = together(wanted.len(), reply);
         for (one, answered) in wanted.zip(replies) {
@@ -343,13 +344,13 @@ impl LocalClient {
     }
 }
 
-/// A request that the device does not get, about some bytes.
+/// A request for a range that never reaches the device.
 fn nothing(offset: u64, length: u32) -> Asked {
     let (command, fua, handle) = (Command::Read, false, Handle::NONE);
     Asked { command, fua, handle, cookie: 0, offset, length, structured: false }
 }
 
-/// The replies to `count` requests that are answered together, when the last of them is.
+/// `count` reply callbacks that call `reply` once, after the last of them.
 pub fn together(count: usize, reply: Reply) -> Vec<Reply> {
     if count == 0 {
         reply(Ok(&[]));
@@ -372,13 +373,13 @@ pub fn together(count: usize, reply: Reply) -> Vec<Reply> {
     (0..count).map(|_| one()).collect()
 }
 
-/// The server's side of all local clients; when it is dropped, nothing more is served.
+/// The server's side of all local clients; dropping it fails their requests.
 #[derive(Default)]
 pub(crate) struct Locals(Vec<Local>);
 
 struct Local {
     queue: Arc<Queue>,
-    /// Place among the clients, and the channel's cost.
+    /// Place among all clients, and transport latency.
     place: usize,
     overhead: Overhead,
 }
@@ -401,18 +402,18 @@ impl Locals {
         self.0.is_empty()
     }
 
-    /// Transport latency of the client at a place, if it is one of these.
+    /// Transport latency of the local client at a place, if any.
     pub(crate) fn overhead(&self, place: usize) -> Option<&Overhead> {
         self.0.iter().find(|local| local.place == place).map(|local| &local.overhead)
     }
 
-    /// Places of all clients.
+    /// Places of all local clients.
     pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let places: Vec<usize> = self.0.iter().map(|local| local.place).collect();
         places.into_iter().enumerate()
     }
 
-    /// The power of the device is off, or on again.
+    /// Notes that the device's power is cut or restored.
     pub fn power(&self, is_off: bool) {
         for local in &self.0 {
             let mut state = local.queue.lock();
@@ -425,7 +426,7 @@ impl Locals {
         }
     }
 
-    /// Counts zone changes made by the device.
+    /// Updates the number of zone changes made by the device.
     pub fn altered(&self, count: u64) {
         for local in &self.0 {
             let mut state = local.queue.lock();
@@ -438,7 +439,7 @@ impl Locals {
         }
     }
 
-    /// Takes the next request of a client that `has_room`, given its load in the server.
+    /// Takes the next request of a client that `has_room`, given its outstanding load.
     pub(crate) fn next(
         &self,
         number: usize,
@@ -471,7 +472,7 @@ impl Drop for Locals {
             state.closed = true;
             let waiting = std::mem::take(&mut state.waiting);
             drop(state);
-            // Dropping a request answers it, which takes the lock.
+            // Dropping a request replies to it, which takes the lock.
             drop(waiting);
             local.queue.room.notify_all();
             let bell = local.queue.lock().bell.clone();

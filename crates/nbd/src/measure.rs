@@ -1,7 +1,7 @@
-//! Measures the overhead: the round trip to a client, with a device of known latency.
+//! Measures the overhead: the round trip to a client of a device with known latency.
 //!
-//! This device takes as long as a flash read, because a client that waits that long sleeps and must be
-//! woken; with zero latency the round trip would seem 5 to 10 us shorter than it is.
+//! The device takes as long as a flash read, because a client that waits for that long sleeps and
+//! must be woken. With zero latency the measured round trip would be 5 to 10 us too short.
 
 use crate::catalogue::Export;
 use crate::clock::Scale;
@@ -25,17 +25,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// The sizes of requests that are measured, and how often.
+/// Measured request sizes, and requests per size.
 const POINTS: [(u64, u32); 5] =
     [(512, 100), (4096, 100), (65_536, 50), (262_144, 40), (1 << 20, 30)];
 const PAGE_BYTES: usize = 4096;
-/// Latency of the device of the measurement, ns.
+/// Latency of the measured device, ns.
 const SERVICE_NS: Time = 200_000;
-/// Numbers the sockets of measurements.
+/// Distinguishes the sockets of measurements.
 static MEASURED: AtomicU32 = AtomicU32::new(0);
 
 impl Overhead {
-    /// Measures it, between this thread as the server and another as its client.
+    /// Measures the overhead of NBD, between this thread as server and another as client.
     ///
     /// # Errors
     /// When the system gives no sockets or thread.
@@ -52,7 +52,7 @@ impl Overhead {
         Ok(Overhead::of(&finish(client)?, &inside))
     }
 
-    /// Measures that to a file in a directory, which can be [mounted](Mount) on.
+    /// Measures the overhead of a file in a directory that [`Mount`] can use.
     ///
     /// # Errors
     /// As [`Mount::new`], or when the system gives no thread.
@@ -75,13 +75,13 @@ impl Overhead {
         Ok(Overhead::of(&rounds?, &inside))
     }
 
-    /// Measures that to a host of NVMe/TCP, over TCP or a Unix socket.
+    /// Measures the overhead of NVMe/TCP, over TCP or a Unix socket.
     ///
     /// # Errors
     /// As [`NvmeTarget::new`], or when the system gives no thread.
     pub fn measure_nvme(address: &Address) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
-        // Another place than the one that is meant, which opens when the device is ready.
+        // Another port or path than the device's, which opens once the device is ready.
         let address = match address {
             Address::Tcp(host, _) => Address::Tcp(*host, 0),
             Address::Unix(_) => {
@@ -108,17 +108,17 @@ impl Overhead {
         Ok(Overhead::of(&rounds?, &inside))
     }
 
-    /// The overhead from the round trips of a client and the time inside the server.
+    /// The overhead: a client's round trips less the times inside the server.
     fn of(rounds: &Times, inside: &Inside) -> Self {
         let mut overhead = Overhead::none();
         for op in [Op::Read, Op::Write] {
             for (bytes, _) in POINTS {
                 let key = (op.name(), bytes);
-                // Requests that the kernel has split are not comparable.
+                // The kernel split these requests, so they are not comparable.
                 let (Some(rounds), Some(inside)) = (rounds.get(&key), inside.0.get(&key)) else {
                     continue;
                 };
-                // Paired in order, so that each round has its inner part.
+                // Paired in order: each round trip with its time inside the server.
                 let pairs = rounds.iter().zip(inside);
                 let outside = typical(pairs.map(|(round, part)| round.saturating_sub(*part)));
                 let rounds = rounds.iter().map(|round| round.saturating_sub(SERVICE_NS));
@@ -129,7 +129,7 @@ impl Overhead {
     }
 }
 
-/// Setup of a measurement, without its device.
+/// Setup of a measuring server.
 fn setup() -> Result<Setup, Error> {
     Ok(Setup {
         store: Store::memory(),
@@ -153,7 +153,8 @@ fn finish(client: Client) -> Result<Times, Error> {
     rounds.map_err(|error| Error::System(reason(&error)))
 }
 
-/// Latency of a request without contention: on a busy machine, half of them wait for a processor.
+/// Latency without contention: a low quantile, because on a busy machine half of all requests wait
+/// for a processor.
 fn typical(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
@@ -163,7 +164,7 @@ fn typical(values: impl Iterator<Item = u64>) -> u64 {
 /// Times by operation and bytes.
 type Times = BTreeMap<(&'static str, u64), Vec<u64>>;
 
-/// The times that requests spend in the server.
+/// Times of requests inside the server.
 #[derive(Default)]
 struct Inside(Times);
 
@@ -180,7 +181,7 @@ impl Witness<Constant> for Inside {
     fn idle(&mut self, _: &mut Constant, _: Time, _: &Punctuality) {}
 }
 
-/// A device that answers each request after the same time.
+/// A device of constant latency.
 #[derive(Default)]
 struct Constant {
     asked: VecDeque<(Time, Request)>,
@@ -209,10 +210,10 @@ impl Device for Constant {
     }
 }
 
-/// A complete client; the latency of each of its requests.
+/// Measures an NBD client. Returns the latency of each request.
 fn ask(mut stream: ClientStream) -> io::Result<Times> {
     let mut answer = vec![0; 1 << 21];
-    // Greeting; then the oldest way to choose the export, which is answered in 10 bytes.
+    // The greeting, then the oldest option that chooses an export; its reply has 10 bytes.
     stream.read_exact(&mut answer[..18])?;
     stream.write_all(&3u32.to_be_bytes())?;
     stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")?;
@@ -240,7 +241,7 @@ fn ask(mut stream: ClientStream) -> io::Result<Times> {
     Ok(times)
 }
 
-/// Measures a host of NVMe/TCP.
+/// Measures an NVMe/TCP client.
 fn ask_nvme(address: &Address) -> io::Result<Times> {
     let mut admin = NvmeHost::new(ClientStream::connect(address)?, NvmeTerms::default())?;
     let controller = admin.admin(SUBSYSTEM_NAME, 0)?;
@@ -267,12 +268,12 @@ fn ask_nvme(address: &Address) -> io::Result<Times> {
     Ok(times)
 }
 
-/// Measures a file.
+/// Measures reads and writes of a file.
 fn ask_file(path: &Path) -> io::Result<Times> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut times = Times::new();
     for (bytes, rounds) in POINTS {
-        // Aligned to a page, because the kernel reads whole pages.
+        // Page-aligned, because the kernel reads whole pages.
         let mut room = vec![0u8; bytes as usize + PAGE_BYTES];
         let from = room.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
         let data = &mut room[from..from + bytes as usize];

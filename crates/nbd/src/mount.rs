@@ -1,8 +1,8 @@
 //! The device as a file, without NBD: a directory that shows one file, by FUSE.
 //!
-//! A thread passes the kernel's requests to the server, which answers the kernel itself. `disk_file.rs`
-//! has the behaviour of the file, this module mounting and unmounting: it is unmounted however the
-//! server ends, also when it is killed, if `fusermount3` is installed.
+//! A thread passes the kernel's requests to the server, which replies to the kernel directly.
+//! `disk_file.rs` defines the behaviour of the file, this module mounts and unmounts. The directory
+//! is unmounted however the server ends; after a kill this needs `fusermount3`.
 
 use crate::disk_file::DiskFile;
 use crate::error::{Error, reason};
@@ -19,11 +19,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The name of the file.
+/// Name of the file.
 const NAME: &str = "disk";
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
-/// Time limit for an unmounted directory to be empty again, and its thread to end.
+/// Time limit for the unmounted directory to become empty and for its thread to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A mounted directory, unmounted on drop.
@@ -31,9 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Mount {
     path: PathBuf,
     session: Option<BackgroundSession>,
-    /// Process that unmounts after this one has ended.
+    /// Process that unmounts after this process has ended.
     watcher: Option<Child>,
-    /// The device number of the mounted file system.
+    /// Device number of the mounted file system.
     number: u64,
 }
 
@@ -41,7 +41,7 @@ impl Mount {
     /// Checks that a directory can be mounted on, before a long preparation.
     ///
     /// # Errors
-    /// When it does not exist, is not empty or in use, or when this user cannot use FUSE.
+    /// When the directory does not exist, is not empty, is in use, or this user cannot use FUSE.
     pub fn check(path: &Path) -> Result<(), Error> {
         let refuse = |problem: String| Err(refused(path, &problem));
         let (name, helper) = (path.display(), helper());
@@ -81,7 +81,7 @@ impl Mount {
         }
     }
 
-    /// Shows a client's device as a file in a directory.
+    /// Mounts a client's device as a file in a directory.
     ///
     /// # Errors
     /// As [`check`](Mount::check), and errors of the system.
@@ -89,7 +89,7 @@ impl Mount {
         Mount::with(path, client, true)
     }
 
-    /// `mount` without the process that unmounts after a kill; for short use.
+    /// Mounts without the process that unmounts after a kill; for short use.
     pub(crate) fn unwatched(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, false)
     }
@@ -109,13 +109,13 @@ impl Mount {
         Ok(Mount { path, session: Some(session), watcher, number })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn file(&self) -> PathBuf {
         self.path.join(NAME)
     }
 
-    /// Unmounts. Open files stay open, but only closing works on them; returns a warning if there are
-    /// any.
+    /// Unmounts. Open files stay open, but only closing them works; returns a warning if there are
+    /// open files.
     pub fn end(mut self) -> Option<String> {
         self.unmount()
     }
@@ -134,7 +134,7 @@ impl Mount {
         if thread.is_finished() {
             let _ = thread.join();
         }
-        // The directory must be free for another mount.
+        // The directory must be free for the next mount.
         if let Some(mut watcher) = self.watcher.take() {
             let _ = watcher.kill();
             let _ = watcher.wait();
@@ -163,8 +163,8 @@ fn open(path: &Path, client: &LocalClient) -> io::Result<BackgroundSession> {
     Session::new(DiskFile::new(client.clone(), NAME), path, &config)?.spawn()
 }
 
-/// A process that waits for this one's end by any cause, and then unmounts. Signals of the terminal
-/// do not reach it. Without it only a server that is killed leaves its mount.
+/// Starts a process that unmounts once this one has ended for any reason. It ignores signals of the
+/// terminal. Without it, a killed server leaves its mount behind.
 fn watcher(path: &Path) -> Option<Child> {
     let detach = detaching(path);
     let mut shell = Command::new("sh");
@@ -173,7 +173,7 @@ fn watcher(path: &Path) -> Option<Child> {
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
-/// The command that unmounts a busy or abandoned file system.
+/// Command that unmounts a busy or abandoned file system.
 fn detaching(path: &Path) -> Command {
     let (program, words) = match helper() {
         Some(helper) => (helper, ["-u", "-z", "--"].as_slice()),
@@ -185,7 +185,7 @@ fn detaching(path: &Path) -> Command {
     command
 }
 
-/// Unmounts a file system that is not in use; the thread of the session.
+/// Unmounts an unused file system in a thread.
 fn leave(session: BackgroundSession) -> JoinHandle<io::Result<()>> {
     session.guard
 }
@@ -197,7 +197,7 @@ fn wait_until(done: impl Fn() -> bool) {
     }
 }
 
-/// The number of the file system in which a directory lies.
+/// Device number of the file system that contains a directory.
 fn device_number(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|found| found.dev())
 }
@@ -206,7 +206,7 @@ fn refused(path: &Path, problem: &str) -> Error {
     Error::Input(format!("mount point {}: {problem}", path.display()))
 }
 
-/// The program that mounts for users, if installed.
+/// Path of `fusermount3`, if installed.
 fn helper() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|it| it.join(HELPER)).find(|it| it.is_file())

@@ -1,8 +1,8 @@
-//! The negotiation before requests: `EXPORT_NAME`, `ABORT`, `LIST`, `STARTTLS`, `INFO`, `GO`,
-//! `STRUCTURED_REPLY` and the context `base:allocation`.
+//! Negotiation phase: `EXPORT_NAME`, `ABORT`, `LIST`, `STARTTLS`, `INFO`, `GO`, `STRUCTURED_REPLY`
+//! and the context `base:allocation`.
 //!
-//! When TLS begins, all options negotiated before are discarded, and no input from before counts as sent
-//! within TLS: an attacker on the network could have sent it.
+//! When TLS starts, earlier options and earlier plain-text input are discarded: an attacker on the
+//! network could have sent them.
 
 use crate::answer::ALLOCATION_ID;
 use crate::catalogue::{Catalogue, Export, Security};
@@ -10,9 +10,9 @@ use crate::protocol::{Conversation, Event, LEAST_BLOCK_BYTES, MOST_DATA_BYTES, P
 use crate::protocol::{be32, be64};
 use std::sync::Arc;
 
-/// `NBDMAGIC`, the first word of the server.
+/// `NBDMAGIC`, the first word that a server sends.
 const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, before each option of the client.
+/// `IHAVEOPT`, before each option of a client.
 const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 
@@ -46,33 +46,33 @@ pub(crate) const INFO_DESCRIPTION: u16 = 2;
 pub(crate) const INFO_BLOCK_SIZE: u16 = 3;
 
 /// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `CAN_MULTI_CONN`,
-/// `SEND_FAST_ZERO`: there is one copy of the data, so a flush on one connection covers writes
-/// acknowledged on any.
+/// `SEND_FAST_ZERO`. A flush on one connection covers the acknowledged writes of all connections,
+/// because they share one copy of the data.
 pub(crate) const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 11;
-/// `READ_ONLY`, and `SEND_DF`: data are never cut into chunks anyway.
+/// `READ_ONLY`, and `SEND_DF`: reads are never fragmented anyway.
 const FLAG_READ_ONLY: u16 = 1 << 1;
 const FLAG_SEND_DF: u16 = 1 << 7;
 
 const OPTION_HEADER_BYTES: usize = 16;
-/// The longest option that is read: a name has at most 4096 bytes.
+/// Maximum size of an option; a name has at most 4096 bytes.
 pub(crate) const MOST_OPTION_BYTES: u32 = 8192;
 /// The preferred block size.
 const PREFERRED_BLOCK_BYTES: u32 = 4096;
 /// The supported metadata context.
 const ALLOCATION: &[u8] = b"base:allocation";
 
-/// The error for a client that cannot be served.
+/// Error message for a rejected client.
 pub(crate) const FULL: &str = "all places are taken; try again later";
 const TLS_FIRST: &[u8] = b"TLS is required";
 
 impl Conversation {
-    /// A new connection to a single export without a name, and the server's greeting. Without an export,
-    /// every option is refused, because all places are taken.
+    /// A new connection to a single unnamed export, and the server's greeting. Without an export
+    /// every option is refused, because the server is full.
     pub fn new(export: Option<Export>, out: &mut Vec<u8>) -> Self {
         Conversation::of(export.map(|it| Arc::new(Catalogue::single(it))), out)
     }
 
-    /// `new` for several exports.
+    /// A new connection to a catalogue of exports.
     pub fn of(catalogue: Option<Arc<Catalogue>>, out: &mut Vec<u8>) -> Self {
         out.extend(INIT_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
@@ -80,7 +80,7 @@ impl Conversation {
         Conversation::begun(catalogue, Phase::Flags)
     }
 
-    /// True if TLS begins after the pending reply.
+    /// True if TLS starts after the pending reply.
     pub(crate) fn is_securing(&self) -> bool {
         self.phase == Phase::Securing
     }
@@ -88,7 +88,7 @@ impl Conversation {
     pub(crate) fn flags(&mut self, input: &[u8]) -> (usize, Event) {
         let Some(bytes) = input.first_chunk() else { return (0, Event::More) };
         let flags = u32::from_be_bytes(*bytes);
-        // Without fixed newstyle a client could not understand an answer to an option.
+        // Without fixed newstyle a client cannot parse replies to options.
         let known = u32::from(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES);
         if flags & !known != 0 || flags & u32::from(FLAG_FIXED_NEWSTYLE) == 0 {
             return (4, Event::Close);
@@ -119,7 +119,7 @@ impl Conversation {
 
     fn negotiate(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Event {
         let Some(catalogue) = self.catalogue.clone() else {
-            // The oldest option has no reply but success.
+            // `EXPORT_NAME` has no reply but success.
             if option != OPT_EXPORT_NAME {
                 option_reply(out, option, REP_ERR_POLICY, FULL.as_bytes());
             }
@@ -137,7 +137,7 @@ impl Conversation {
                 REP_ACK
             }
             OPT_EXPORT_NAME => {
-                // This option has no error reply.
+                // `EXPORT_NAME` has no error reply.
                 let Some(number) = catalogue.find(data).filter(|_| is_open) else {
                     return Event::Close;
                 };
@@ -189,7 +189,7 @@ impl Conversation {
         flags | if self.structured { FLAG_SEND_DF } else { 0 }
     }
 
-    /// Replies with the requested information about an export, and enters it for `GO`.
+    /// Replies with the requested information about an export; `GO` also selects it.
     fn tell(&mut self, option: u32, data: &[u8], catalogue: &Catalogue, out: &mut Vec<u8>) -> u32 {
         let Some((name, wanted)) = wanted(data) else { return REP_ERR_INVALID };
         let Some(number) = catalogue.find(name) else { return REP_ERR_UNKNOWN };
@@ -217,7 +217,7 @@ impl Conversation {
         REP_ACK
     }
 
-    /// Replies with the metadata contexts: there is one.
+    /// Replies with the only metadata context.
     fn contexts(
         &mut self,
         option: u32,
@@ -227,7 +227,7 @@ impl Conversation {
     ) -> u32 {
         let listing = option == OPT_LIST_META_CONTEXT;
         if !listing {
-            // Even if this fails, the previous selection is cleared.
+            // Even a failed request clears the previous selection.
             self.allocation = None;
         }
         let Some((name, queries)) = queries(data) else { return REP_ERR_INVALID };
@@ -249,7 +249,7 @@ impl Conversation {
     }
 }
 
-/// The name in the data of `INFO` or `GO`, and which information is wanted.
+/// Name and requested information types in the data of `INFO` or `GO`.
 fn wanted(data: &[u8]) -> Option<(&[u8], &[[u8; 2]])> {
     let (length, rest) = data.split_first_chunk::<4>()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
@@ -267,7 +267,7 @@ fn text<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// The name of the export and the queries in the data of an option about contexts.
+/// Name of the export and queries in the data of a context option.
 fn queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let mut rest = data;
     let name = text(&mut rest)?;

@@ -1,7 +1,8 @@
-//! The control socket: one line in, one line out. Only the user of the server may use it.
+//! The control socket: one line in, one line out. Only the server's user may connect.
 //!
-//! The server answers one line at a time, of the connections in turn, and then pauses for as long as that
-//! took: a flood of lines delays neither other connections nor the clients of the device.
+//! The server answers one line at a time, from each connection in turn, and then pauses for as long
+//! as the answer took. A flood of lines therefore delays neither other connections nor the device's
+//! clients.
 
 use crate::error::{Error, reason};
 use crate::listen::{Address, ClientStream, Listener};
@@ -15,19 +16,19 @@ use std::path::Path;
 /// Maximum number of connections, and maximum length of a line.
 const MOST_CLIENTS: usize = 8;
 const MOST_BYTES: usize = 4096;
-/// A connection that has been silent for this long makes room for a new one, ns.
+/// A connection silent for this time may be replaced by a new one, ns.
 const SILENT_NS: u64 = 10_000_000_000;
 const FULL: &[u8] =
     b"{\"error\":\"8 programs are connected to the control socket already, which is the maximum\"}\n";
 
-/// A control socket with its connections. Its path is removed when it is dropped.
+/// A control socket with its connections. Dropping it removes its path.
 #[derive(Debug)]
 pub struct Orders {
     listener: Listener,
     clients: Vec<Orderer>,
-    /// The connection whose line is answered next.
+    /// Connection whose line is answered next.
     turn: usize,
-    /// No line is answered before this time, ns.
+    /// Earliest time of the next answer, ns.
     rests_until: u64,
 }
 
@@ -36,9 +37,9 @@ pub struct Orders {
 struct Orderer {
     stream: ClientStream,
     heard: Vec<u8>,
-    /// The part of an answer that is not sent yet; nothing is read until it is.
+    /// Unsent part of an answer; nothing more is read until it is sent.
     owed: Vec<u8>,
-    /// Time of its acceptance or last data.
+    /// Time of acceptance or of the last data.
     since: u64,
 }
 
@@ -55,7 +56,7 @@ impl Orderer {
         wanted
     }
 
-    /// Sends pending answers and reads up to a line; whether the connection is still open.
+    /// Sends pending answers and reads up to one line. Returns true while the connection is open.
     fn attend(&mut self, now: u64) -> bool {
         while !self.owed.is_empty() {
             match self.stream.write(&self.owed) {
@@ -82,7 +83,7 @@ impl Orderer {
 }
 
 impl Orders {
-    /// Begins to listen.
+    /// Starts listening.
     ///
     /// # Errors
     /// When the path is in use or not available.
@@ -100,7 +101,7 @@ impl Orders {
         std::iter::once((self.listener.as_fd(), PollFlags::IN)).chain(clients)
     }
 
-    /// Time at which the next complete line may be answered, if any.
+    /// Earliest time at which a complete line may be answered, if any.
     pub(crate) fn due(&self) -> Option<u64> {
         let waits = self.clients.iter().any(|it| it.owed.is_empty() && it.has_line());
         waits.then_some(self.rests_until)
@@ -115,7 +116,7 @@ impl Orders {
             if self.clients.len() >= MOST_CLIENTS {
                 let silent = |it: &Orderer| it.since + SILENT_NS <= now;
                 let Some(leaves) = self.clients.iter().position(silent) else {
-                    // If this cannot be sent, the program only finds the connection closed.
+                    // On failure the program only sees its connection closed.
                     let _ = stream.write(FULL);
                     continue;
                 };
@@ -126,7 +127,7 @@ impl Orders {
         self.clients.retain_mut(|it| it.attend(now));
     }
 
-    /// The next line to answer, with its connection's number.
+    /// The next line to answer, with the number of its connection.
     pub(crate) fn next(&mut self, now: u64) -> Option<(usize, String)> {
         if now < self.rests_until {
             return None;
@@ -144,7 +145,7 @@ impl Orders {
         Some((place, String::from_utf8_lossy(&line[..end]).into_owned()))
     }
 
-    /// Sends the answer to a line of the connection at `place`; it was computed from `began` to `now`.
+    /// Sends the answer to the connection at `place`; computing it took from `began` to `now`.
     pub(crate) fn answer(&mut self, place: usize, words: &str, (began, now): (u64, u64)) {
         self.rests_until = now + now.saturating_sub(began);
         let it = &mut self.clients[place];

@@ -1,17 +1,17 @@
-//! The transport latency: the round trip to a client.
+//! Transport latency: the round trip to a client.
 //!
-//! It is a stable offset: 10 to 20 us, and for reads about 0.2 us per KiB. The server replies earlier by
-//! this time. The data of a write add nothing, because they are transferred while it is served.
-//! How it is measured is in `measure.rs`.
+//! It is stable: 10 to 20 us, plus 0.2 us per KiB for reads. The server replies earlier by this
+//! time. Write data add nothing, because the transfer overlaps the service. `measure.rs` measures
+//! it.
 
 use engine::Op;
 
-/// A line through some points.
+/// A piecewise linear function of points.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Curve(Vec<(u64, u64)>);
 
 impl Curve {
-    /// Between two points on their line, beyond the last on the line of the last two.
+    /// Interpolates between two points, and extrapolates the last two.
     fn at(&self, bytes: u64) -> u64 {
         let Some(first) = self.0.first() else { return 0 };
         if bytes <= first.0 || self.0.len() == 1 {
@@ -28,9 +28,9 @@ impl Curve {
 /// Latency of the transport, ns, by direction and size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overhead {
-    /// The part outside the server, for reads and for others.
+    /// Latency outside the server, for reads and for other requests.
     outside: [Curve; 2],
-    /// The whole overhead.
+    /// Whole latency, for reads and for other requests.
     least: [Curve; 2],
 }
 
@@ -46,17 +46,17 @@ impl Overhead {
         Overhead { outside: [curve(), curve()], least: [curve(), curve()] }
     }
 
-    /// Latency of a request outside of the server.
+    /// Latency of a request outside the server.
     pub fn outside(&self, op: Op, bytes: u64) -> u64 {
         self.outside[usize::from(op != Op::Read)].at(bytes)
     }
 
-    /// The shortest possible latency for a client.
+    /// Shortest possible latency of a request for a client.
     pub fn least(&self, op: Op, bytes: u64) -> u64 {
         self.least[usize::from(op != Op::Read)].at(bytes)
     }
 
-    /// Adds the latency of requests of a direction and size; sizes must ascend.
+    /// Adds a measured point of a direction; sizes must ascend.
     pub fn add(&mut self, op: Op, bytes: u64, outside: u64, least: u64) {
         let direction = usize::from(op != Op::Read);
         self.outside[direction].0.push((bytes, outside));

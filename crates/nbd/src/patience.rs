@@ -1,47 +1,48 @@
-//! Decision between polling and sleeping.
+//! Choice between polling and sleeping.
 //!
-//! Polling has the lowest latency as long as a processor is free. On a busy machine the scheduler
-//! suspends a thread that has used up its share, for milliseconds each time, and the processor time
-//! spent on polling is not available to clients. At real-time priority (`--realtime`) the kernel stops a
-//! thread that never sleeps for 50 ms of every second, so that others can run.
+//! Polling has the lowest latency while a processor is free. On a busy machine it costs clients
+//! processor time, and the scheduler suspends a thread that has used up its share for milliseconds.
+//! At real-time priority (`--realtime`) the kernel stops a thread that never sleeps for 50 ms of
+//! every second.
 //!
-//! The clock is always polled just before a reply: a thread that sleeps there is about 20 us late.
+//! The clock is always polled just before a reply, because a sleeping thread is about 20 us late.
 
 use crate::clock;
 use rustix::event::PollFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Interval of reads of the scheduler's figures, ns.
+/// Interval of reads of the scheduler's statistics, ns.
 const WINDOW_NS: u64 = 10_000_000;
-/// A window in which the thread waited for a processor, or ran, for a larger share is a bad one.
+/// Maximum share of a window that the thread may wait for a processor, or run at real-time
+/// priority.
 const MOST_WAITED: f64 = 0.05;
 const MOST_RAN: f64 = 0.9;
-/// Time after a bad window in which the server does not poll, ns.
+/// Time without polling after a window above the maximum, ns.
 const SLEEPY_NS: u64 = 200_000_000;
-/// At real-time priority, a constantly busy server sleeps for this time, ns, once in each period: more
-/// than the 5 % that the kernel reserves for other threads.
+/// Sleep per period of a constantly busy server at real-time priority, ns: more than the 5 % that
+/// the kernel reserves for other threads.
 const REST_NS: u64 = 60_000;
 const REST_EVERY_NS: u64 = 1_000_000;
 
-/// Times of the server's last actions, and the clients to read from.
+/// Times of the server's last actions, and state of its polling.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) patience: Patience,
     pub(crate) last_message: u64,
     pub(crate) last_idle: u64,
-    /// When all descriptors were polled last.
+    /// Time of the last poll of all descriptors.
     pub(crate) last_round: u64,
     /// Places of recently active clients.
     pub(crate) warm: Vec<usize>,
-    /// The place that is read first in the next round.
+    /// Place that is read first in the next round.
     pub(crate) first: usize,
-    /// The places polled in a round, in order, and the events of each descriptor.
+    /// Polled places in order, and the events of each descriptor.
     pub(crate) places: Vec<usize>,
     pub(crate) events: Vec<PollFlags>,
 }
 
-/// The scheduler's figures for this thread.
+/// The scheduler's statistics for this thread, and the resulting limits.
 #[derive(Default)]
 pub(crate) struct Patience {
     account: Option<File>,
@@ -50,7 +51,7 @@ pub(crate) struct Patience {
     ran: u64,
     waited: u64,
     sleepy_until: u64,
-    /// End of the restricted mode, and time of the last rest.
+    /// End of the mode with rests, and time of the last rest.
     overworked_until: u64,
     rested: u64,
 }
@@ -65,7 +66,7 @@ impl Patience {
         }
     }
 
-    /// True if the sockets are polled for a while after each message.
+    /// True if sockets may be polled for a while after each message.
     pub(crate) fn may_watch(&mut self, now: u64) -> bool {
         if now >= self.asked + WINDOW_NS {
             self.ask(now);
@@ -73,7 +74,7 @@ impl Patience {
         now >= self.sleepy_until
     }
 
-    /// A required rest, ns, even with work left.
+    /// A rest that is required now even with work left, ns.
     pub(crate) fn rest(&mut self, now: u64) -> Option<u64> {
         let due = now < self.overworked_until && now >= self.rested + REST_EVERY_NS;
         if due {
@@ -95,7 +96,7 @@ impl Patience {
     }
 }
 
-/// For how long the thread has run, and waited for a processor, ns.
+/// Time that the thread has run, and waited for a processor, ns.
 fn account(file: &File) -> Option<(u64, u64)> {
     let mut words = [0; 64];
     let count = file.read_at(&mut words, 0).ok()?;

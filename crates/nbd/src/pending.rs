@@ -1,4 +1,4 @@
-//! A request between client and device.
+//! Requests between client and device.
 
 use crate::local::Owed;
 use crate::protocol::{Asked, Command, Refusal};
@@ -8,40 +8,40 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Buffers that are kept for later requests, and how large one may be.
+/// Maximum number of reused buffers, and maximum size of one.
 const KEPT_BUFFERS: usize = 64;
 const KEPT_BYTES: usize = 2 << 20;
 
-/// Conditions that a reply waits for.
+/// Bits of the conditions that a reply waits for.
 pub(crate) const MODEL: u8 = 1;
 pub(crate) const DATA: u8 = 2;
 pub(crate) const BACKING: u8 = 4;
 
-/// A request without a reply yet: all fields that its way through the server needs.
+/// A request without a reply, with its state in the server.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) connection: usize,
     pub(crate) serial: u64,
-    /// The reply callback of a client without a socket.
+    /// Reply callback of a client without a socket.
     pub(crate) local: Option<Owed>,
     pub(crate) asked: Asked,
     pub(crate) op: Op,
-    /// When it arrived, and when it was submitted to the device, in model time.
+    /// Arrival time, and submission time in model time.
     pub(crate) received: u64,
     pub(crate) submitted: Time,
-    /// The sectors of a long trim that were not submitted yet.
+    /// Unsubmitted sectors of a long trim.
     pub(crate) rest: Range<u64>,
     pub(crate) completion: Option<Completion>,
-    /// Due time of the reply, once known.
+    /// Time of the reply, once known.
     pub(crate) target: u64,
     pub(crate) waits_for: u8,
     pub(crate) held_by_backing: bool,
-    /// The device may refuse the write, so the data are stored only when it completes.
+    /// The device may refuse the write, so its data are stored on completion.
     pub(crate) held: bool,
     pub(crate) refusal: Option<Refusal>,
-    /// Number of its recorded completion.
+    /// Id of the request in the recording.
     pub(crate) recorded: Option<u64>,
-    /// For a write, the data that arrived and are not in the store, and the number of bytes that are.
+    /// For a write: data that arrived but are not stored yet, and the number of stored bytes.
     pub(crate) data: Vec<u8>,
     pub(crate) stored: u32,
     /// Zones to report with the answer.
@@ -54,12 +54,12 @@ impl Pending {
         self.rest = rest;
     }
 
-    /// The device has appended the data there.
+    /// Notes the sector to which the device appended the data.
     pub fn was_appended(&mut self, sector: u64) {
         self.asked = Asked { offset: sector * SECTOR_BYTES, ..self.asked };
     }
 
-    /// Requests a report of zones with the answer.
+    /// Adds a zone report to the reply.
     pub fn shows(&mut self, wish: ZoneWish) {
         self.sees = Some(wish);
     }
@@ -75,14 +75,14 @@ impl Pending {
 pub(crate) struct Requests {
     slots: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Requests waiting for their due time: due time, order in which they became ready, slot.
+    /// Requests waiting for their reply time: reply time, order of readiness, slot.
     ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
     readied: u64,
     buffers: Vec<Vec<u8>>,
 }
 
 impl Requests {
-    /// True if all were answered.
+    /// True if every request has its reply.
     pub(crate) fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }
@@ -92,7 +92,7 @@ impl Requests {
         self.buffers.pop().unwrap_or_default()
     }
 
-    /// Keeps a buffer for a later request.
+    /// Keeps a buffer for reuse.
     pub(crate) fn keep(&mut self, mut buffer: Vec<u8>) {
         if self.buffers.len() < KEPT_BUFFERS && buffer.capacity() <= KEPT_BYTES {
             buffer.clear();
@@ -115,19 +115,19 @@ impl Requests {
         self.slots[slot as usize].as_mut()
     }
 
-    /// Makes a request wait for its due time.
+    /// Queues a request for its reply time.
     pub(crate) fn make_ready(&mut self, slot: u32) {
         let Some(pending) = &self.slots[slot as usize] else { return };
         self.readied += 1;
         self.ready.push(Reverse((pending.target, self.readied, slot)));
     }
 
-    /// Due time of the next answer.
+    /// Time of the next reply.
     pub(crate) fn due(&self) -> Option<u64> {
         self.ready.peek().map(|Reverse((target, ..))| *target)
     }
 
-    /// Takes the request with the next due answer.
+    /// Takes the request with the next reply, if its time has come.
     pub(crate) fn take_due(&mut self) -> Option<Pending> {
         let Reverse((_, _, slot)) = self.ready.pop()?;
         let pending = self.slots[slot as usize].take()?;
@@ -147,8 +147,8 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     }
 }
 
-/// The request to the device: the sectors that it touches; for a trim, those completely within the
-/// range. `None` if there are none.
+/// Operation and sectors for the device: all touched sectors; for a trim, the fully covered ones.
+/// `None` if there are none.
 pub(crate) fn for_device(asked: &Asked) -> (Op, Option<Range<u64>>) {
     let end = asked.offset + u64::from(asked.length);
     let outer = asked.offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES);

@@ -1,37 +1,38 @@
-//! The placement handles of a device, as a drive reports them to its host.
+//! Placement handles of a device, as a drive reports them to its host.
 
 /// Placement handles of a drive. Sizes are bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Handles, first reclaim group first.
+    /// All handles, ordered by reclaim group.
     pub handles: Vec<PlacementHandle>,
-    /// Naming of the placements.
+    /// Encoding of placements in writes.
     pub naming: Naming,
     /// Size of a reclaim unit.
     pub unit_bytes: u64,
-    /// Longest time that a unit may be open, s; 0 where that is not limited.
+    /// Maximum open time of a reclaim unit, s; 0 for no limit.
     pub limit_seconds: u32,
-    /// Written by the host, programmed for that and to move it, and erased.
+    /// Bytes written by the host.
     pub host_bytes: u64,
-    /// See `host_bytes`.
+    /// Bytes programmed, including garbage collection.
     pub media_bytes: u64,
-    /// See `host_bytes`.
+    /// Bytes erased.
     pub erased_bytes: u64,
-    /// The last events that the host brought about, the oldest first.
+    /// Latest events caused by the host, oldest first.
     pub hosts_events: Vec<PlacementEvent>,
-    /// The last of the drive's own.
+    /// Latest events caused by the drive itself.
     pub own_events: Vec<PlacementEvent>,
 }
 
 /// Encoding of a write's placement: a handle in a reclaim group.
 ///
-/// Within the program the number of a placement is group x handles + handle. A placement identifier of `NVMe` has the
+/// Internally a placement's number is group x handles + handle. An `NVMe` placement identifier has
+/// the group in its upper bits, as many as the number of groups needs.
 /// group in its upper bits, as many as the number of groups takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Naming {
-    /// In each group.
+    /// Handles per reclaim group.
     pub handles: u32,
-    /// Reclaim groups.
+    /// Number of reclaim groups.
     pub groups: u32,
 }
 
@@ -47,18 +48,18 @@ impl Naming {
         self.handles as usize * self.groups as usize
     }
 
-    /// Bits of an identifier that name the group (RGIF).
+    /// Bits of an identifier for the group (RGIF).
     pub fn bits_of_group(self) -> u32 {
         self.groups.next_power_of_two().trailing_zeros()
     }
 
-    /// The group and the handle of a placement.
+    /// Group and handle of a placement.
     pub fn parts(self, placement: u32) -> (u32, u32) {
         let handles = self.handles.max(1);
         (placement / handles, placement % handles)
     }
 
-    /// The identifier of a placement.
+    /// Placement identifier.
     pub fn identifier(self, placement: u32) -> u16 {
         let (group, handle) = self.parts(placement);
         (group << (u16::BITS - self.bits_of_group()) | handle) as u16
@@ -76,28 +77,28 @@ impl Naming {
 /// A placement handle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlacementHandle {
-    /// True if copies keep the handle.
+    /// True if garbage collection keeps pages of the handle apart (persistently isolated).
     pub persistent: bool,
-    /// Writable bytes left in its unit.
+    /// Writable bytes left in its reclaim unit.
     pub left_bytes: u64,
-    /// Remaining time of that unit, s; 0 where it is not limited.
+    /// Remaining open time of that unit, s; 0 for no limit.
     pub left_seconds: u32,
 }
 
 /// An event of placement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlacementEvent {
-    /// Number in a log page.
+    /// Event type in the log page.
     pub code: u8,
     /// Handle concerned, if any.
     pub handle: Option<u8>,
-    /// The handle that a write named.
+    /// Handle named by the write.
     pub named: Option<u8>,
     /// First sector concerned, if known.
     pub sector: Option<u64>,
     /// Number of sectors.
     pub sectors: u32,
-    /// Host bytes submitted before.
+    /// Host bytes written before the event.
     pub after_bytes: u64,
 }
 

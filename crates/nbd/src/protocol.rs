@@ -1,10 +1,11 @@
-//! The NBD protocol as a state machine from bytes to events: no sockets, no clock, no data.
+//! The NBD protocol as a state machine from bytes to events, without sockets, clock or data.
 //!
-//! After the [protocol document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md):
-//! fixed newstyle negotiation (`negotiation.rs`), then requests. Answers are made in `answer.rs`. Names of
-//! constants have the names of the document without their prefix. Any input is safe: input that is not NBD
-//! ends the connection, invalid requests get an error, and lengths that a client claims never decide how
-//! much memory is taken.
+//! After the [protocol
+//! document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md): fixed newstyle
+//! negotiation (`negotiation.rs`), then requests. `answer.rs` builds the replies. Constants have
+//! the document's names without their prefix. Any input is safe: input that is not NBD ends the
+//! connection, invalid requests get an error, and claimed lengths never decide how much memory is
+//! allocated.
 
 use crate::answer::Answer;
 pub use crate::answer::Refusal;
@@ -28,34 +29,34 @@ const CMD_FLAG_REQ_ONE: u16 = 8;
 const CMD_FLAG_FAST_ZERO: u16 = 16;
 
 const REQUEST_BYTES: usize = 28;
-/// Maximum data of one request: the limit for clients that do not negotiate block sizes.
+/// Maximum data per request: the limit for clients that do not negotiate block sizes.
 pub const MOST_DATA_BYTES: u32 = 32 << 20;
-/// The smallest block, a sector; binding for clients that negotiate block sizes.
+/// Minimum block size, a sector; binding for clients that negotiate block sizes.
 pub(crate) const LEAST_BLOCK_BYTES: u32 = 512;
 
 /// A command of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Return the bytes.
+    /// Reads a range.
     Read,
-    /// Replace the bytes by the data that follow.
+    /// Writes the data that follow.
     Write,
-    /// Make all acknowledged writes durable.
+    /// Makes all acknowledged writes durable.
     Flush,
-    /// Trim the bytes.
+    /// Trims a range.
     Trim,
-    /// Write zeroes, possibly by trimming.
+    /// Writes zeroes, possibly by trimming.
     WriteZeroes {
         /// True if the range must stay allocated.
         keep: bool,
     },
-    /// Report written and unwritten extents. It does not reach the device.
+    /// Reports written and unwritten extents, without a request to the device.
     Extents {
-        /// True if only the first extent is wanted.
+        /// True if only the first extent is requested.
         one: bool,
     },
-    /// A zone operation: an append of the data that follow, or what concerns the zone at the
-    /// offset; without a length, all zones.
+    /// A zone operation: an append of the data that follow, or an action on the zone at the offset;
+    /// without a length, on all zones.
     Zone(Op),
 }
 
@@ -66,14 +67,14 @@ impl Command {
     }
 }
 
-/// A request within the export.
+/// A valid request within the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Kind of the request.
     pub command: Command,
-    /// True for a write durable on completion.
+    /// True for forced unit access: the write is durable on completion.
     pub fua: bool,
-    /// The placement handle that a write names.
+    /// Placement handle of a write.
     pub handle: Handle,
     /// The client's id of the request.
     pub cookie: u64,
@@ -86,7 +87,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Bytes counted against the limits until the reply.
+    /// Bytes that count towards the limits until the reply.
     pub(crate) fn charge(&self) -> u32 {
         match self.command {
             Command::Read | Command::Write | Command::Zone(Op::Append | Op::Report) => self.length,
@@ -99,16 +100,16 @@ impl Asked {
     }
 }
 
-/// Meaning of the next input bytes for the server.
+/// Meaning of the next input bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Incomplete: more bytes are needed.
     More,
-    /// Handled by the protocol alone.
+    /// Handled within the protocol.
     Handled,
-    /// A request; if it writes, [`Event::Data`] follow.
+    /// A request; a write is followed by [`Event::Data`].
     Request(Asked),
-    /// The bytes that were consumed belong to the write before; `true` with the last of them.
+    /// The consumed bytes are write data; `true` for the last ones.
     Data(bool),
     /// The client disconnects, or does not speak NBD.
     Close,
@@ -121,9 +122,9 @@ pub(crate) enum Phase {
     Flags,
     /// Options are negotiated.
     Options,
-    /// The next bytes belong to TLS, which is handled elsewhere.
+    /// TLS follows, which another module handles.
     Securing,
-    /// Requests.
+    /// Requests and replies.
     Transmission,
     Closed,
 }
@@ -136,25 +137,24 @@ pub struct Conversation {
     pub(crate) catalogue: Option<Arc<Catalogue>>,
     pub(crate) phase: Phase,
     pub(crate) no_zeroes: bool,
-    /// The connection uses TLS.
+    /// True within TLS.
     pub(crate) is_secure: bool,
-    /// The chosen export and its number.
+    /// Chosen export, and its number.
     pub(crate) export: Export,
     pub(crate) number: usize,
-    /// Reads get structured replies; the export for which `base:allocation` was negotiated.
+    /// True with structured replies to reads; and the export with negotiated `base:allocation`.
     pub(crate) structured: bool,
     pub(crate) allocation: Option<usize>,
     /// True if the client has negotiated block sizes.
     pub(crate) is_aligned: bool,
-    /// Bytes of the last write's data still to come.
+    /// Remaining bytes of the current write's data.
     pub(crate) data_left: u32,
-    /// Bytes still to come that are discarded.
+    /// Remaining bytes of input to discard.
     pub(crate) skip: u32,
 }
 
 impl Conversation {
-    /// A new connection. Without a catalogue, every option is refused, because all places are
-    /// taken.
+    /// A new connection. Without a catalogue every option is refused, because the server is full.
     pub(crate) fn begun(catalogue: Option<Arc<Catalogue>>, phase: Phase) -> Self {
         Conversation {
             catalogue,
@@ -171,25 +171,25 @@ impl Conversation {
         }
     }
 
-    /// True with an export.
+    /// True unless the client is rejected.
     pub fn is_served(&self) -> bool {
         self.catalogue.is_some()
     }
 
-    /// True after the negotiation, when requests may come.
+    /// True once the negotiation is over, so that requests may arrive.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Transmission
     }
 
-    /// The conversation within TLS, from its start.
+    /// A restarted conversation within TLS.
     pub(crate) fn secured(&self) -> Self {
         let no_zeroes = self.no_zeroes;
         let fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
         Conversation { no_zeroes, is_secure: true, ..fresh }
     }
 
-    /// The bytes of the request at the beginning of `input` that will count towards the limits; 0 if it is
-    /// none, or its head has not arrived.
+    /// Bytes of the first request in `input` that count towards the limits; 0 if its header is
+    /// incomplete.
     pub fn wanted(&self, input: &[u8]) -> u32 {
         if !self.is_open() || self.data_left > 0 || self.skip > 0 || input.len() < REQUEST_BYTES {
             return 0;
@@ -200,8 +200,8 @@ impl Conversation {
         }
     }
 
-    /// Consumes the beginning of `input`; the number of bytes and their meaning. Replies of the protocol
-    /// itself are appended to `out`.
+    /// Parses the beginning of `input`. Returns the number of consumed bytes and their meaning;
+    /// appends replies of the protocol itself to `out`.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> (usize, Event) {
         if self.phase == Phase::Closed {
             return (input.len(), Event::Close);
@@ -250,7 +250,7 @@ impl Conversation {
                 let chunked = matches!(command, CMD_READ | CMD_BLOCK_STATUS);
                 let answer = Answer { cookie, structured: self.structured && chunked };
                 out.extend(answer.refused(refusal));
-                // The data of a write follow all the same.
+                // The data of an invalid write follow and are skipped.
                 self.skip = if command == CMD_WRITE { length } else { 0 };
                 Event::Handled
             }
@@ -315,7 +315,7 @@ impl Conversation {
             return Err(if writes { Refusal::NoSpace } else { Refusal::Invalid });
         }
         if command == (Command::WriteZeroes { keep: true }) && flags & CMD_FLAG_FAST_ZERO != 0 {
-            // Zeroing an allocated range is no faster than writing.
+            // Zeroing with allocation is as slow as writing.
             return Err(Refusal::NotSupported);
         }
         Ok(Asked { command, fua, handle: Handle::NONE, cookie, offset, length, structured })

@@ -12,7 +12,7 @@ fn conversation() -> (Conversation, Vec<u8>) {
     (Conversation::new(Some(Export { bytes: BYTES, read_only: false }), &mut out), out)
 }
 
-/// Everything that a conversation makes of some bytes that come in pieces of `piece`.
+/// All events and replies of a conversation for an input in pieces of `piece` bytes.
 fn feed(conversation: &mut Conversation, input: &[u8], piece: usize) -> (Vec<Event>, Vec<u8>) {
     let (mut events, mut out, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     for chunk in input.chunks(piece.max(1)) {
@@ -22,7 +22,7 @@ fn feed(conversation: &mut Conversation, input: &[u8], piece: usize) -> (Vec<Eve
             waiting.drain(..consumed);
             match event {
                 Event::More => break,
-                // The cuts of data depend on the pieces.
+                // Data events depend on the pieces.
                 Event::Handled | Event::Data(false) => {}
                 Event::Close => {
                     events.push(event);
@@ -72,7 +72,7 @@ fn open() -> Conversation {
     conversation
 }
 
-/// The kinds of the replies to options.
+/// Types of the option replies.
 fn kinds(mut out: &[u8]) -> Vec<u32> {
     let mut kinds = Vec::new();
     while !out.is_empty() {
@@ -83,7 +83,7 @@ fn kinds(mut out: &[u8]) -> Vec<u32> {
     kinds
 }
 
-/// The error of the only simple reply.
+/// Error of the only simple reply.
 fn error(out: &[u8]) -> u32 {
     assert_eq!((out.len(), be32(out), be64(&out[8..])), (16, SIMPLE_REPLY_MAGIC, 7));
     be32(&out[4..])
@@ -150,7 +150,7 @@ fn what_cannot_be_negotiated_is_refused() {
         feed(&mut conversation, &[0, 0, 0, 3], 4);
         let (events, out) = feed(&mut conversation, &words, 1000);
         assert_eq!((events, kinds(&out)), (vec![], vec![expected]));
-        // The client may go on.
+        // The client may continue the negotiation.
         let (_, out) = feed(&mut conversation, &option(OPT_GO, &go("", &[])), 1000);
         assert_eq!(kinds(&out), [REP_INFO, REP_ACK]);
     }
@@ -194,7 +194,7 @@ fn wrong_requests_are_answered_and_the_next_is_heard() {
         (0, 5, 0, 1, invalid),
         (0, 7, 0, 1, invalid),
         (0, 99, 0, 1, invalid),
-        // A range that must be written is no faster than a write.
+        // Zeroing with allocation is as slow as a write.
         (CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO, 6, 0, 512, Refusal::NotSupported.number()),
         (32, 6, 0, 1, invalid),
         (CMD_FLAG_FAST_ZERO, 4, 0, 512, invalid),
@@ -233,7 +233,7 @@ fn the_data_of_a_write_follow_it() {
     assert!(out.is_empty());
 }
 
-/// Possible words of a client, right and wrong.
+/// Possible client messages, valid and invalid.
 fn word() -> impl Strategy<Value = Vec<u8>> {
     let near = prop_oneof![Just(0u64), 0..2 * BYTES, any::<u64>()];
     let length = prop_oneof![0u32..3000, any::<u32>()];
@@ -261,7 +261,7 @@ proptest! {
     }
 }
 
-/// The data of an option about contexts.
+/// Data of a context option.
 fn contexts(name: &str, queries: &[&str]) -> Vec<u8> {
     let mut data = (name.len() as u32).to_be_bytes().to_vec();
     data.extend(name.as_bytes());
@@ -381,7 +381,7 @@ fn contexts_are_those_of_the_export_for_which_they_were_set() {
         let (events, _) = feed(&mut conversation, &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
         assert_eq!(events.len(), usize::from(is_known), "{name}");
     }
-    // An unreadable list sets nothing, and clears earlier ones.
+    // An invalid list selects nothing, and clears the previous selection.
     let mut conversation = several(Security::Off);
     let set = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"]));
     let odd = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"])[..9]);
@@ -421,7 +421,7 @@ fn options_set_before_tls_are_forgotten_within() {
     let (events, out) = feed(&mut conversation, &words, 1000);
     assert_eq!((events, kinds(&out).last()), (vec![], Some(&REP_ACK)));
     assert!(conversation.is_securing() && conversation.secured().no_zeroes);
-    // A text that would fit, but does not.
+    // A message that exceeds the limit by its claimed length only.
     let words = option(OPT_GO, &go("", &[]));
     assert_eq!(feed(&mut conversation.clone(), &words, 1000), (vec![Event::Close], vec![]));
     let mut secured = conversation.secured();

@@ -1,22 +1,22 @@
-//! Accuracy of replies against the times of the model, and the verdict on the timing.
+//! Timing accuracy of replies against the model, and the verdict.
 
 use crate::overhead::Overhead;
 use engine::Op;
 
-/// A request is late if it takes this share longer than in the model.
+/// A request is late if its latency exceeds the model's by this share.
 const LATE: f64 = 0.05;
-/// The largest share of late requests, and the largest difference of the means, of a valid run.
+/// Maximum share of late requests, and maximum deviation of the mean latency, in a valid run.
 const MOST_LATE: f64 = 0.01;
 const MOST_DIFFERENCE: f64 = 0.05;
 
-/// Statistics of all completed requests; times are wall-clock times.
+/// Statistics of all completed requests in wall-clock time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Punctuality {
-    /// Requests answered.
+    /// Number of completed requests.
     pub requests: u64,
     /// Requests whose model latency is below the round trip to the client.
     pub below_overhead: u64,
-    /// The sum of the differences of these requests, ns.
+    /// Total excess of the round trip over the model latency of these requests, ns.
     pub overhead_excess_ns: u64,
     /// Other requests more than 5 % later than in the model.
     pub late: u64,
@@ -24,22 +24,23 @@ pub struct Punctuality {
     pub late_by_backing: u64,
     /// Sum of measured latencies: time in the server plus the measured overhead, ns.
     pub measured_ns: u64,
-    /// Sum of latencies of the model, ns.
+    /// Sum of model latencies, ns.
     pub model_ns: u64,
-    /// Requests that waited in their socket for an unknown time, because the client was at its limits.
+    /// Requests that waited in the socket for an unknown time, because the client was at its
+    /// limits.
     pub held_back: u64,
     /// Maximum lateness, ns.
     pub latest_ns: u64,
-    /// Time for which the server waited for a processor, ns, where the system reports it.
+    /// Time that the server waited for a processor, ns, where the system reports it.
     pub waited_ns: Option<u64>,
 }
 
-/// Verdict: whether clients see the latencies of the model.
+/// Verdict: clients see the latencies of the model, or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Valid timing.
+    /// Timing is valid.
     Valid,
-    /// Invalid timing, with the reason.
+    /// Timing is invalid, with the reason.
     Invalid(String),
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Delivered {
     pub(crate) bytes: u64,
     pub(crate) measured_ns: u64,
     pub(crate) model_ns: u64,
-    /// True if only the backing file delayed it.
+    /// True if only the backing file delayed the reply.
     pub(crate) held_by_backing: bool,
 }
 
@@ -71,12 +72,12 @@ impl Punctuality {
         }
     }
 
-    /// Late share of requests that could be in time.
+    /// Share of late requests among all above the transport latency.
     pub fn late_share(&self) -> f64 {
         self.late as f64 / (self.requests - self.below_overhead).max(1) as f64
     }
 
-    /// Verdict: the mean latency of clients is within 5 % of the model, or not.
+    /// Verdict on the timing: valid if the mean latency of clients is within 5 % of the model.
     pub fn verdict(&self) -> Verdict {
         if self.requests == 0 {
             return Verdict::Invalid("no request was answered".to_owned());
@@ -129,7 +130,7 @@ impl Punctuality {
 mod tests {
     use super::*;
 
-    /// A run of answers (model, measured) in us, over a transport that takes 20 us.
+    /// Completed requests as pairs (model, measured) in us, over a transport of 20 us.
     fn punctuality(answers: &[(u64, u64)]) -> Punctuality {
         let overhead = Overhead::constant(20_000);
         let mut punctuality = Punctuality::default();
@@ -182,7 +183,7 @@ mod tests {
         let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
         assert_eq!((punctuality.below_overhead, punctuality.late), (3, 0));
         assert!(reason(&punctuality).contains("75.0 % of the requests take less in the model"));
-        // A few cheap requests, such as flushes, do no harm.
+        // A few cheap requests, such as flushes, do not change the verdict.
         let mut answers = vec![(1000, 1000); 90];
         answers.resize(100, (0, 20));
         assert_eq!(super::tests::punctuality(&answers).verdict(), Verdict::Valid);

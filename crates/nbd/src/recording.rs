@@ -1,9 +1,9 @@
-//! Recording of all changes by clients, with the data, in the order of submission and completion. From
-//! it a crash test makes the content of the drive after a power cut at any instant.
+//! Recording of all changes by clients, with data, in the order of submission and completion. A
+//! crash test derives from it the content of the drive after a power cut at any time.
 //!
-//! The file is a header, then a record for each event: a submission or a completion. Reads are not
-//! recorded. All numbers are little-endian. Records are written immediately, by the thread of the
-//! server, so memory is bounded and replies may be late by the time of writing.
+//! The file is a header, then a record per event: a submission or a completion. Reads are not
+//! recorded. All numbers are little-endian. The server's thread writes each record immediately, so
+//! memory is bounded, and replies may be late by the write time.
 //!
 //! ```text
 //! header:  magic (8 bytes), version u32, zero u32, bytes of the export u64, crc32 of these u32
@@ -13,8 +13,8 @@
 //! flags:   1 forced unit access, 2 (of an answer) refused
 //! ```
 //!
-//! The id of an answer is that of its request; the id of the end is the number of events. The range of a
-//! request that is not aligned to sectors is as requested, although the drive writes whole sectors.
+//! An answer has the id of its request; the id of the end is the number of events. Unaligned ranges
+//! are recorded as requested, although the drive writes whole sectors.
 
 use crate::error::{Error, reason};
 use crate::protocol::{Asked, Command};
@@ -33,21 +33,21 @@ const END: u8 = 6;
 const FUA: u8 = 1;
 const REFUSED: u8 = 2;
 
-/// A recording that is being made.
+/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording<W: Write = File> {
     file: BufWriter<W>,
     events: Arc<AtomicU64>,
     asked: u64,
-    /// The first error; nothing is written after it.
+    /// The first write error; recording stops there.
     failed: Option<io::Error>,
 }
 
 impl Recording {
-    /// A recording into a new file, of an export of `export_bytes` bytes.
+    /// Starts a recording in a new file, for an export of `export_bytes` bytes.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub fn create(path: &Path, export_bytes: u64) -> Result<Self, Error> {
         let refuse = |error: io::Error| {
             let name = path.display();
@@ -70,13 +70,13 @@ impl<W: Write> Recording<W> {
         Ok(Recording { file, events: Arc::default(), asked: 0, failed: None })
     }
 
-    /// Number of events; it counts on while the server runs.
+    /// Number of recorded events, updated while the server runs.
     pub fn events(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.events)
     }
 
-    /// A request that may change data was submitted, at a time of the model, and its data have arrived.
-    /// Returns the id for its completion; reads have none.
+    /// Records a submitted request that may change data, with its complete data, at a model time.
+    /// Returns the id for its completion; `None` for reads.
     pub(crate) fn asked(&mut self, asked: &Asked, data: &[u8], at: u64) -> Option<u64> {
         let (kind, data) = match asked.command {
             Command::Read | Command::Extents { .. } | Command::Zone(_) => return None,
@@ -92,7 +92,7 @@ impl<W: Write> Recording<W> {
         Some(id)
     }
 
-    /// A request was answered.
+    /// Records the completion of a request.
     pub(crate) fn answered(&mut self, id: u64, refused: bool, at: u64) {
         let flags = if refused { REFUSED } else { 0 };
         self.event(&record(ANSWER, flags, 0, id, 0, at, &[]), &[]);
@@ -109,7 +109,7 @@ impl<W: Write> Recording<W> {
     /// Ends the recording.
     ///
     /// # Errors
-    /// When data could not be written.
+    /// When records could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         let events = self.events.load(Ordering::Acquire);
         self.event(&record(END, 0, 0, events, 0, 0, &[]), &[]);

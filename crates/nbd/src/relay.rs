@@ -1,8 +1,8 @@
-//! TLS between a client and a server without TLS: a thread copies between the client's socket and one
-//! end of a socket pair, whose other end the server sees as a client.
+//! TLS in front of a server without TLS: a thread copies between the client's socket and a socket
+//! pair, whose other end the server takes for the client.
 //!
-//! The buffer in either direction is bounded: nothing is read from one side before the other has
-//! accepted the data read before.
+//! Each direction has a bounded buffer: no more is read from one side before the other has accepted
+//! it.
 
 use crate::listen::ClientStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes that are copied at once.
+/// Maximum bytes copied at once.
 const PIECE_BYTES: usize = 64 << 10;
-/// The stack of a thread; the stacks for all clients may be locked in memory.
+/// Stack size of a thread; small, because stacks may be locked in memory.
 const STACK_BYTES: usize = 256 << 10;
-/// Time limit for a client to receive the last replies.
+/// Time limit for delivery of the last replies.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Begins TLS on a non-blocking socket, and returns the server's end and the thread, which ends when
+/// Starts TLS on a non-blocking socket. Returns the server's end, and the thread, which ends when
 /// either side disconnects.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub(crate) fn begin(
     config: &Arc<ServerConfig>,
 ) -> io::Result<(ClientStream, JoinHandle<()>)> {
     let mut session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-    // The session gets one piece at a time.
+    // The session gets one bounded piece at a time.
     session.set_buffer_limit(None);
     let (near, far) = UnixStream::pair()?;
     far.set_nonblocking(true)?;
@@ -53,11 +53,11 @@ struct Relay {
     inner: UnixStream,
     session: ServerConnection,
     piece: Vec<u8>,
-    /// The part of the piece not yet passed to the server.
+    /// Part of the piece not yet passed to the server.
     inward: std::ops::Range<usize>,
-    /// True once the server's output has been read.
+    /// True once the server's output is fully read.
     has_ended: bool,
-    /// The server has disconnected; until when its last output may still be sent.
+    /// Deadline for the last output, once the server has disconnected.
     until: Option<Instant>,
 }
 
@@ -69,10 +69,10 @@ impl Relay {
         self.outer.shut();
     }
 
-    /// Copies available data, or waits.
+    /// Copies available data, or waits for data.
     ///
     /// # Errors
-    /// When it is over.
+    /// When both directions have ended.
     fn turn(&mut self) -> io::Result<()> {
         let (mut can_out, mut can_in) = (true, true);
         loop {
@@ -87,7 +87,7 @@ impl Relay {
                         self.inward.start += taken.unwrap_or(0);
                         can_in = taken.is_some();
                     }
-                    // The server accepts no more input, but may have sent output.
+                    // The server accepts no more input, but may still have output.
                     Err(_) => self.hang_up(),
                 }
                 moved |= can_in;
@@ -105,13 +105,12 @@ impl Relay {
         self.wait()
     }
 
-    /// True if output of the server may be read: earlier output has been sent, and the handshake is
-    /// done.
+    /// True if server output may be read: the handshake is complete and earlier output is sent.
     fn takes_words(&self) -> bool {
         !self.session.is_handshaking() && !self.session.wants_write() && !self.has_ended
     }
 
-    /// The server has disconnected: its last output is still sent, and no input is read.
+    /// Notes that the server disconnected: its last output is sent, and no more input is read.
     fn hang_up(&mut self) {
         self.inward = 0..0;
         if self.until.is_none() {
@@ -119,7 +118,7 @@ impl Relay {
         }
     }
 
-    /// Copies input from the client; whether there was any.
+    /// Copies input from the client. Returns true if there was any.
     fn hear(&mut self) -> io::Result<bool> {
         match passed(self.session.reader().read(&mut self.piece))? {
             // The client has closed the connection.
@@ -137,7 +136,7 @@ impl Relay {
         }
     }
 
-    /// Copies output of the server; whether there was any.
+    /// Copies output of the server. Returns true if there was any.
     fn answer(&mut self) -> io::Result<bool> {
         match passed(self.inner.read(&mut self.piece))? {
             Some(0) => {
@@ -192,7 +191,7 @@ impl Relay {
     }
 }
 
-/// Bytes passed, or 0 if the call would block.
+/// Transferred bytes; `None` if the call would block.
 fn passed(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
     match outcome {
         Ok(count) => Ok(Some(count)),

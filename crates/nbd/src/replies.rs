@@ -1,23 +1,24 @@
-//! Replies to a client: their data are read when the client receives them.
+//! Replies to a client; data are read from the store when the client receives them.
 //!
-//! A waiting reply takes a few bytes, however long its data are. So a client that receives nothing costs
-//! next to nothing. After a partial send the rest is read again: one buffer serves all clients.
+//! A waiting reply takes a few bytes, regardless of its data. A client that receives nothing
+//! therefore takes little memory. After a partial send the rest is read again, so one buffer serves
+//! all clients.
 
 use crate::answer::{Answer, HEAD_BYTES, Refusal, reply};
 use crate::store::Store;
 use std::collections::VecDeque;
 
-/// Maximum number of bytes made at once, before the next client is served.
+/// Maximum bytes per client and turn.
 const STRETCH_BYTES: usize = 256 << 10;
 /// Maximum size of a reused buffer.
 const SPARE_BYTES: usize = 4096;
 
-/// An unsent reply, or part of one.
+/// An unsent or partly sent reply.
 #[derive(Debug)]
 enum Reply {
-    /// Bytes as they are.
+    /// Literal bytes.
     Words(Vec<u8>),
-    /// The data of a range, after a header.
+    /// Header and data of a range.
     Data { answer: Answer, offset: u64, length: u32 },
 }
 
@@ -25,16 +26,16 @@ enum Reply {
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     queue: VecDeque<Reply>,
-    /// Bytes of the first that were sent.
+    /// Sent bytes of the first reply.
     sent: usize,
     /// An empty buffer for reuse.
     spare: Vec<u8>,
-    /// Bytes of data in all replies that were not sent completely.
+    /// Bytes of data in all unsent replies.
     bytes: u64,
 }
 
 impl Replies {
-    /// True if all were sent.
+    /// True if all replies are sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -44,12 +45,12 @@ impl Replies {
         self.queue.len()
     }
 
-    /// Bytes of data that wait.
+    /// Bytes of unsent data.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends bytes as they are.
+    /// Appends literal bytes.
     pub(crate) fn say(&mut self, words: &[u8]) {
         match self.queue.back_mut() {
             Some(Reply::Words(last)) if last.len() < 1024 => last.extend_from_slice(words),
@@ -61,16 +62,16 @@ impl Replies {
         }
     }
 
-    /// Adds the data of a range, with a header of success.
+    /// Appends a reply with the data of a range.
     pub(crate) fn data(&mut self, answer: Answer, offset: u64, length: u32) {
         self.bytes += u64::from(length);
         self.queue.push_back(Reply::Data { answer, offset, length });
     }
 
-    /// Makes the next stretch to send.
+    /// Builds the next bytes to send.
     ///
     /// # Errors
-    /// When data cannot be read after their header was sent, so that the error cannot be reported.
+    /// When data turn out unreadable after their header was sent.
     pub(crate) fn make(&mut self, store: &Store, out: &mut Vec<u8>) -> Result<(), Refusal> {
         out.clear();
         let mut sent = self.sent;
@@ -105,7 +106,7 @@ impl Replies {
         Ok(())
     }
 
-    /// `count` more bytes were sent.
+    /// Notes that `count` more bytes were sent.
     pub(crate) fn sent(&mut self, count: usize) {
         self.sent += count;
         while let Some(first) = self.queue.front() {
@@ -129,7 +130,7 @@ impl Replies {
         }
     }
 
-    /// Adds an answer without data.
+    /// Appends a reply without data.
     pub(crate) fn answer(&mut self, answer: Answer, refusal: Option<Refusal>) {
         match refusal {
             Some(refusal) => self.say(&answer.refused(refusal)),

@@ -1,17 +1,17 @@
-//! Room in the device: limits that keep any client from delaying the others for long.
+//! Room in the device: limits that keep a client from delaying the others for long.
 
 /// Total load above which only lightly loaded clients may submit.
 const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
 const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
-/// More clients than this that compete for the device are a crowd, which gets as much together as a
-/// drive does in some 50 ms, so that whoever comes then is answered soon.
+/// More competing clients than this are a crowd. A crowd shares a total load of about 50 ms of a
+/// drive's work, so that every newcomer is served soon.
 const CROWD: u32 = 8;
 const MOST_IN_CROWD: Load = Load { requests: 512, bytes: 8 << 20 };
 const LITTLE_IN_CROWD: Load = Load { requests: 4, bytes: 64 << 10 };
-/// Bytes of a client's writes waiting for the device above which no more input is read.
+/// Held bytes of a client's writes above which no more input is read.
 const MOST_HELD_BYTES: usize = 1 << 20;
 
-/// Requests in the device.
+/// Requests in the device, and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) requests: u32,
@@ -30,7 +30,7 @@ impl Load {
     }
 }
 
-/// Requests of all clients in the device and the number of clients, as one of them finds it.
+/// Total load of the device and number of competing clients, as seen by one client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     load: Load,
@@ -47,8 +47,8 @@ impl Room {
 
     /// True if a client with `own` in the device may add `wanted` bytes.
     ///
-    /// A request is added whole, so there is at most one beyond the limit, and beside it the little of
-    /// each.
+    /// Requests are admitted whole. The load may therefore exceed the limit by one request, plus
+    /// the small share of each client.
     pub(crate) fn admits(self, own: Load, wanted: u32) -> bool {
         let (most, little) = if self.competitors > CROWD {
             (MOST_IN_CROWD, LITTLE_IN_CROWD)
@@ -68,8 +68,8 @@ mod tests {
     use crate::connection::MOST_BYTES;
     use std::collections::VecDeque;
 
-    /// Greedy clients, all of whom always want another request of `bytes` bytes, on a device that completes
-    /// one after the other: the most that the device ever has, and how many requests of each it completed.
+    /// Greedy clients with requests of `bytes` bytes on a device that serves one at a time. Returns
+    /// the maximum load, and the completed requests of each client.
     fn crowded(greedy: usize, bytes: u32, turns: usize) -> (Load, Vec<u32>) {
         let mut own = vec![Load::default(); greedy];
         let mut room = Room { competitors: greedy as u32, ..Room::default() };
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_crowd_leaves_the_device_free_for_who_comes() {
-        // A drive of 200 MB/s works off its content in 100 ms, except for one request of any size.
+        // A drive of 200 MB/s works off this load in 100 ms, plus one request of any size.
         for bytes in [512, 4096, 65536, 1 << 20, 32 << 20] {
             let turns = 40_000;
             let (most, done) = crowded(50, bytes, turns);

@@ -1,13 +1,13 @@
-//! The server: one thread between the device and its clients.
+//! The server: one thread between a device and its clients.
 //!
-//! Each turn it advances the device, sends the replies that are due, and waits for the next event
-//! or message. A reply is sent earlier than the device completes by the overhead, so that the
-//! client receives it in time. The device is therefore advanced ahead of the clock by the overhead; a
+//! Each turn it advances the device, sends replies, and waits for the next event or message. It
+//! sends each reply earlier than the device's completion by the transport latency, so that the
+//! client receives it in time. The device therefore runs ahead of the clock by this latency; a
 //! request that arrives in between counts as submitted at the event.
 //!
-//! The server's work on requests is in `asking.rs` (of clients without a socket, also in `hearing.rs`),
-//! that on answers in `answering.rs`, and how it waits in `waiting.rs`. In a turn at most one stretch is
-//! read from and sent to each client, so that none waits for another.
+//! `asking.rs` handles requests (`hearing.rs` those from within the process), `answering.rs`
+//! replies, and `waiting.rs` the waiting. Each turn reads and sends a bounded amount per client, so
+//! that no client delays another for long.
 
 use crate::attached::{Answered, Attached, Background};
 use crate::catalogue::Catalogue;
@@ -29,10 +29,10 @@ use engine::{Device, Marks, SECTOR_BYTES};
 use std::io;
 use std::sync::Arc;
 
-/// Time for which a server that ends waits for clients to receive their replies, ns.
+/// Time limit for clients to receive their last replies, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
-/// Server of one device; its fields are what its turns need.
+/// Server of one device; its modules keep their state here between turns.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) device: Attached<'a, D>,
     /// Completions of the device that are being processed.
@@ -47,26 +47,26 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) clients: Clients,
     pub(crate) locals: Locals,
     pub(crate) requests: Requests,
-    /// Sectors that a host has marked as unreadable.
+    /// Sectors that a host marked as unreadable.
     pub marks: Marks,
-    /// Long trims whose next piece must be submitted.
+    /// Slots of long trims whose next piece must be submitted.
     pub(crate) trimming: Vec<u32>,
-    /// The buffer in which replies are made.
+    /// Buffer in which replies are built.
     pub(crate) stretch: Vec<u8>,
     pub(crate) watch: Watch,
-    /// The power of the device is off, or the device is recovering.
+    /// True while the device has no power or recovers.
     pub(crate) is_off: bool,
-    /// Time that the server had waited for a processor at the last count, and its replies then.
+    /// At the last count: time spent waiting for a processor, and completed requests.
     waited: Option<u64>,
     requests_before: u64,
     pub(crate) punctuality: Punctuality,
 }
 
 impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
-    /// A server without clients, whose time begins now.
+    /// A server without clients; its clock starts now.
     ///
     /// # Errors
-    /// When the export does not fit the device, or the system gives no thread.
+    /// When the export exceeds the device, or the system gives no thread.
     pub fn new(
         device: &'a mut D,
         witness: &'a mut W,
@@ -118,18 +118,18 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         Ok(())
     }
 
-    /// Accepts a client from the door.
+    /// Accepts a client from a shared listener.
     pub(crate) fn seat(&mut self, mut connection: Connection) {
         let now = self.clock.now();
         connection.since = now;
         let place = self.clients.settle(connection);
-        // Input after the choice of an export may have arrived already.
+        // Input may have arrived together with the choice of the export.
         let Some(mut connection) = self.clients.take(place) else { return };
         self.parse(place, &mut connection, now);
         self.clients.put(place, connection);
     }
 
-    /// Serves until stopped or, without a listener, until the last client has left.
+    /// Serves until stopped; without a listener, until the last client has disconnected.
     pub fn run(&mut self, entrance: Option<&dyn Entrance>) -> Punctuality {
         clock::precise_sleep();
         self.watch.patience = Patience::of_this_thread();
@@ -160,16 +160,15 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.punctuality
     }
 
-    /// Ends the recording of data, if any.
+    /// Ends the recording, if any.
     ///
     /// # Errors
-    /// When data could not be written.
+    /// When records could not be written.
     pub fn finish_recording(&mut self) -> io::Result<()> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
     }
 
-    /// Counts the time that the server has waited for a processor since the last count, unless it was
-    /// idle.
+    /// Adds the time waited for a processor since the last count, unless the server was idle.
     pub(crate) fn count_waiting(&mut self) {
         let Some(before) = self.waited else { return };
         let now = clock::waited_for_processor();
@@ -181,7 +180,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.requests_before = self.punctuality.requests;
     }
 
-    /// When the power is cut all clients are disconnected; new ones are accepted when it is back.
+    /// Disconnects all clients at a power cut; new ones are accepted once power returns.
     fn mind_power(&mut self) {
         let is_off = !self.device.device().is_ready();
         if is_off && !self.is_off {
@@ -200,7 +199,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Serves the control socket, executing one order.
+    /// Serves the control socket, and executes one command line.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
         let began = self.clock.now();
@@ -212,10 +211,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.setup.orders = Some(orders);
     }
 
-    /// Executes orders from other threads.
+    /// Executes command lines from other threads.
     pub(crate) fn listen_within(&mut self) {
         for (line, answer) in self.control.take_said() {
-            // The caller may no longer wait for the answer.
+            // The caller may have stopped waiting for the answer.
             let _ = answer.send(self.told(&line));
         }
         for wish in self.control.take_wishes() {
@@ -227,25 +226,25 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Result of a query, or otherwise of an order.
+    /// Answer to a query or order.
     fn told(&mut self, line: &str) -> String {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         if self.device.is_idle() {
             self.advance(now, Background::Alone);
         }
-        // Inspection changes nothing, so it is not recorded.
+        // Queries change nothing, so they are not recorded.
         let looked = self.witness.look(self.device.device_mut(), now, line, &self.punctuality);
         if let Some(answer) = looked {
             return answer;
         }
-        // Later than all submitted requests, so that the order is the same in a replay.
+        // A time after all submitted requests, so that a replay keeps the order.
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
         self.advance(now, Background::Alone);
         self.device.pass(now, self.witness);
         self.witness.order(self.device.device_mut(), now, line)
     }
 
-    /// True if no reply is pending or being sent.
+    /// True if no reply is pending or unsent.
     fn is_quiet(&self) -> bool {
         self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
     }
@@ -254,7 +253,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     pub(crate) fn disconnect(&mut self, place: usize) {
         let Some(connection) = self.clients.remove(place) else { return };
         if let Some(slot) = connection.writing {
-            // Without all its data, a write is dropped.
+            // A write without all its data is dropped.
             if let Some(pending) = self.requests.at(slot) {
                 pending.waits_for &= !BACKING;
                 pending.held = false;

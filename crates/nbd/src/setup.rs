@@ -12,35 +12,35 @@ use crate::store::Store;
 use crate::zones::{ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use engine::{Completion, Followed, Request, Time};
 
-/// Observes all submissions and completions, in the order of model time.
+/// Observer of submissions and completions, in model-time order.
 pub trait Witness<D: ?Sized> {
-    /// The first request is about to be submitted.
+    /// Called before the first request is submitted.
     fn begins(&mut self, _device: &mut D, _at: Time) {}
 
-    /// A request was submitted.
+    /// Called after a request was submitted.
     fn submitted(&mut self, at: Time, request: &Request, fua: bool);
 
-    /// The figures of the device before the events at `now`. Called first at the beginning, then at or
-    /// after the instant returned last.
+    /// Receives the device's statistics before the events at `now`, and returns the next sampling
+    /// time. Called first at the start, then at or after that time.
     fn sample(&mut self, _now: Time, _figures: Option<Followed>) -> Time {
         Time::MAX
     }
 
-    /// Called when all requests are completed; what follows the device does by itself, or by an
+    /// Called when all requests are completed; later activity is the device's own or due to an
     /// order.
     fn left_alone(&mut self, _device: &mut D) {}
 
-    /// The device gets requests again.
+    /// Called when requests arrive again.
     fn asked_again(&mut self) {}
 
-    /// The device has completed a request.
+    /// Called when the device has completed a request.
     fn completed(&mut self, completion: &Completion);
 
-    /// The client has the reply; the measured latency in model time.
+    /// Called when the client has the reply; `measured` is its latency in model time.
     fn delivered(&mut self, completion: &Completion, measured: Time);
 
-    /// Called about twice a second, when nothing else is urgent, with the device and the accuracy of its
-    /// timing so far.
+    /// Called about twice a second when nothing is urgent, with the device and the timing accuracy
+    /// so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
 
     /// Health of the device, if known.
@@ -53,8 +53,8 @@ pub trait Witness<D: ?Sized> {
         None
     }
 
-    /// Starts a new reclaim unit for a placement handle; all events up to `now` have happened.
-    /// Returns whether it does.
+    /// Starts a new reclaim unit for a placement handle, after all events up to `now`. Returns true
+    /// on success.
     fn next_unit(&mut self, _device: &mut D, _now: Time, _handle: u32) -> bool {
         false
     }
@@ -69,12 +69,13 @@ pub trait Witness<D: ?Sized> {
         None
     }
 
-    /// The zones that the device has changed by itself since it had done so `since` times, if it has zones.
+    /// Zones that the device has changed since its `since`th change, if it has zones.
     fn zones_altered(&mut self, _device: &mut D, _since: u64) -> Option<ZonesAltered> {
         None
     }
 
-    /// A line from the control socket, or from this process; the answer, a line, if it is a query.
+    /// Answers a query from the control socket or this process, in one line; `None` if the line is
+    /// an order.
     fn look(
         &mut self,
         _device: &mut D,
@@ -85,7 +86,7 @@ pub trait Witness<D: ?Sized> {
         None
     }
 
-    /// The line is an order; all events up to `now` have happened. The answer is a line.
+    /// Executes an order, after all events up to `now`, and returns one line.
     fn order(&mut self, _device: &mut D, _now: Time, _line: &str) -> String {
         "{}".to_owned()
     }
@@ -96,11 +97,11 @@ pub trait Witness<D: ?Sized> {
 pub struct Setup {
     /// Store of the data.
     pub store: Store,
-    /// The part of the device that clients use; within its capacity, in whole sectors.
+    /// The part of the device that clients see: whole sectors within its capacity.
     pub export: Export,
     /// Ratio of wall time to model time.
     pub scale: Scale,
-    /// Latency of the transport to the clients.
+    /// Transport latency to the clients.
     pub overhead: Overhead,
     /// Control socket, if any.
     pub orders: Option<Orders>,

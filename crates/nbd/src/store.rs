@@ -1,4 +1,4 @@
-//! The data of the device: sparse in memory, or in a file.
+//! Data of the device: sparse in memory, or in a file.
 
 use crate::chunks::{CHUNK_BYTES, Chunks, ZEROES, pieces};
 use crate::error::Error;
@@ -10,31 +10,31 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Reads of a file of at least this length are announced to the system on submission.
+/// Reads of at least this length start read-ahead of the file on submission.
 const ANNOUNCED_BYTES: u32 = 4096;
-/// A range of a file up to this long is zeroed by the server itself.
+/// Longest file range that the server zeroes itself, without the syncer.
 const QUICK_BYTES: u32 = 128 << 10;
 
-/// The data of the live device; unwritten ranges read as zeroes.
+/// Data of the live device; unwritten ranges read as zeroes.
 #[derive(Debug)]
 pub enum Store {
-    /// Sparse.
+    /// Sparse data in memory.
     Memory(Chunks),
-    /// An image of the device. Dropping it releases the lock.
+    /// An image file of the device. Dropping it releases the lock.
     File(File),
 }
 
 impl Store {
-    /// Data in memory, lost when the server ends.
+    /// A store in memory; its data are lost when the server stops.
     pub fn memory() -> Self {
         Store::Memory(Chunks::default())
     }
 
-    /// Data in a file, locked against other servers, with their size. A new file gets the length
-    /// `bytes`, or `default` if that is not given; an existing one must not be shorter.
+    /// A store in a file, locked against other servers, and its size. A new file gets `bytes` or
+    /// else `default` bytes; an existing file must be at least that long.
     ///
     /// # Errors
-    /// When it cannot be opened, is locked, or is too short.
+    /// When the file cannot be opened, is locked, or is too short.
     pub fn file(path: &Path, bytes: Option<u64>, default: u64) -> Result<(Self, u64), Error> {
         let name = path.display();
         let refuse = |problem: String| Error::Input(format!("backing file {name}: {problem}"));
@@ -51,7 +51,7 @@ impl Store {
             }
             Err(error) => return Err(cannot("locked", error.into())),
         }
-        // A flush makes the file's name durable, as well as its data.
+        // A flush makes the file's directory entry durable, as well as its data.
         sync_folder_of(path).map_err(|error| cannot("synced with its folder", error))?;
         let found = file.seek(SeekFrom::End(0)).map_err(|error| cannot("measured", error))?;
         if found == 0 {
@@ -69,7 +69,7 @@ impl Store {
         }
     }
 
-    /// Appends `length` bytes from `offset` on to `out`.
+    /// Appends `length` bytes at `offset` to `out`.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -102,7 +102,7 @@ impl Store {
         }
     }
 
-    /// Makes a range read as zeroes; unless `keep`, its space is freed.
+    /// Makes a range read as zeroes; without `keep` its space is freed.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -126,14 +126,14 @@ impl Store {
         if let Store::File(file) = self
             && length >= ANNOUNCED_BYTES
         {
-            // The call is a hint.
+            // The call is only a hint.
             let length = std::num::NonZeroU64::new(length.into());
             let _ = fadvise(file, offset, length, Advice::WillNeed);
         }
     }
 
-    /// True if the range from `offset` on is written, and for how many bytes, up to `most`, the same
-    /// holds. If unknown it counts as written.
+    /// True if the byte at `offset` is written, and the length of the extent with this state, up to
+    /// `most`. Unknown ranges count as written.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let file = match self {
             Store::Memory(chunks) => return chunks.extent(offset, most),
@@ -151,18 +151,18 @@ impl Store {
         }
     }
 
-    /// Syncs everything at the end, as far as possible.
+    /// Syncs the file at the end, on a best-effort basis.
     pub(crate) fn sync(&self) {
         if let Store::File(file) = self {
-            // Clients that flushed were answered by the syncer.
+            // Clients that flushed got their replies from the syncer.
             let _ = file.sync_all();
         }
     }
 
-    /// The file to sync, if any; it is another handle to it.
+    /// Another handle to the file, for the syncer.
     ///
     /// # Errors
-    /// When the system gives no other handle.
+    /// When the system gives no handle.
     pub fn handle(&self) -> io::Result<Option<File>> {
         match self {
             Store::Memory(_) => Ok(None),
@@ -171,7 +171,7 @@ impl Store {
     }
 }
 
-/// Makes the name of a file durable. A file system that cannot sync a folder has its own ways.
+/// Makes a file's directory entry durable. File systems that cannot sync a directory are skipped.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, Unsupported};
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -189,7 +189,7 @@ pub(crate) fn zero_file(file: &File, offset: u64, length: u32, keep: bool) -> Re
     if fallocate(file, flags, offset, length.into()).is_ok() {
         return Ok(());
     }
-    // Some file systems lack it.
+    // Some file systems cannot zero a range.
     for (number, within, count) in pieces(offset, length.into()) {
         let at = number * CHUNK_BYTES as u64 + within as u64;
         file.write_all_at(&ZEROES[..count], at).map_err(|error| refusal(&error))?;

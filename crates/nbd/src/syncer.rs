@@ -1,4 +1,4 @@
-//! Slow operations on a backing file, in a separate thread: syncing it, and punching long holes.
+//! Slow operations on a backing file in a separate thread: syncs and long holes.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// A range to zero, and true to keep it allocated.
+/// A range to zero; true keeps it allocated.
 pub(crate) type Hole = (u64, u32, bool);
 
 /// A job: first the hole, then the sync.
@@ -18,7 +18,7 @@ struct Job {
     sync: bool,
 }
 
-/// A thread that completes tickets once all data written before them are durable.
+/// A thread that completes each ticket once all data written before it are durable.
 pub(crate) struct Syncer {
     tickets: Option<Sender<Job>>,
     done: Receiver<(u32, Result<(), Refusal>)>,
@@ -38,10 +38,10 @@ impl Syncer {
         Ok(Some(Syncer { tickets: Some(tickets), done, thread: Some(thread.map_err(system)?) }))
     }
 
-    /// Submits a job: a hole, if one is given, then with `sync` a sync of all data written so far.
+    /// Submits a job: zeroes the hole, if any; then `sync` syncs all data written so far.
     pub(crate) fn ask(&self, ticket: u32, hole: Option<Hole>, sync: bool) {
         if let Some(tickets) = &self.tickets {
-            // The thread only ends when this is dropped.
+            // The thread ends only when this is dropped.
             let _ = tickets.send(Job { ticket, hole, sync });
         }
     }
@@ -67,11 +67,12 @@ fn work(
     outgoing: &Sender<(u32, Result<(), Refusal>)>,
     control: &Control,
 ) {
-    // The system reports a failed write-back once, and may then drop the data: no later sync covers them.
+    // The system reports a failed write-back once and may drop the data, so that no later sync
+    // covers them.
     let mut failed = None;
     while let Ok(first) = incoming.recv() {
         let mut jobs: Vec<Job> = std::iter::once(first).chain(incoming.try_iter()).collect();
-        // Tickets for a hole only do not wait for the sync.
+        // Jobs without a sync finish before it.
         jobs.retain(|job| {
             let Some((offset, length, keep)) = job.hole else { return true };
             let outcome = store::zero_file(file, offset, length, keep);
@@ -85,7 +86,7 @@ fn work(
         if jobs.is_empty() {
             continue;
         }
-        // One sync serves all waiting tickets.
+        // One sync completes all waiting tickets.
         let outcome = match failed {
             Some(refused) => Err(refused),
             None => file.sync_data().map_err(|error| refusal(&error)),

@@ -1,5 +1,5 @@
-//! The certificates of a server, as libnbd, nbdkit and QEMU lay them out in a directory:
-//! `server-cert.pem`, `server-key.pem`, and `ca-cert.pem` to verify certificates of clients.
+//! Certificates of a server, in the directory layout of libnbd, nbdkit and QEMU: `server-cert.pem`,
+//! `server-key.pem`, and `ca-cert.pem` to verify client certificates.
 
 use crate::error::{Error, reason};
 use rustls::pki_types::pem::{self, PemObject};
@@ -9,13 +9,13 @@ use rustls::{RootCertStore, ServerConfig};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The server's certificate, and its requirements for clients.
+/// TLS configuration: the server's certificate, and the requirements for clients.
 #[derive(Debug, Clone)]
 pub struct Tls(pub(crate) Arc<ServerConfig>);
 
 impl Tls {
-    /// Reads the files of a directory. With `verify_peer` a client shows a certificate that
-    /// `ca-cert.pem` has signed and `ca-crl.pem`, if there is one, has not revoked.
+    /// Reads the certificates in a directory. With `verify_peer` a client needs a certificate
+    /// signed by `ca-cert.pem` and not revoked by `ca-crl.pem`, if that file exists.
     ///
     /// # Errors
     /// When a file is missing or invalid.
@@ -49,14 +49,14 @@ impl Tls {
         let mut config = builder
             .with_single_cert(certificates, key)
             .map_err(|error| refuse("server-cert.pem", words(&error)))?;
-        // No session resumption: nothing is kept for clients that reconnect.
+        // No session resumption: no state is kept for reconnecting clients.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Tls(Arc::new(config)))
     }
 }
 
-/// All items of a kind in a file; there is at least one.
+/// All items of one kind in a file; at least one.
 fn all<T: PemObject>(directory: &Path, name: &str) -> Result<Vec<T>, Error> {
     let path = directory.join(name);
     let refuse = |error: &pem::Error| {

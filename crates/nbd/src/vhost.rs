@@ -1,9 +1,9 @@
-//! The device as the disk of a virtual machine, without NBD: `vhost-user-blk`.
+//! The device as a virtual machine's disk, without NBD: `vhost-user-blk`.
 //!
-//! The hypervisor connects to a Unix socket and shares the memory of its guest; the guest's driver puts
-//! requests into queues there (`virtio_disk.rs`). One thread waits for hypervisors, one at a time; one
-//! talks to the connected hypervisor, and one reads the guest's requests. The server writes replies when
-//! they are due.
+//! The hypervisor connects to a Unix socket and shares its guest's memory; the guest's driver puts
+//! requests into queues there (`virtio_disk.rs`). One thread accepts hypervisors, one at a time;
+//! another talks to the hypervisor, and a third reads the guest's requests. The server writes
+//! replies at their completion time.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
@@ -24,7 +24,7 @@ use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 
-/// The event that ends a worker; those up to the number of queues are the library's.
+/// Event that ends a worker; lower numbers are the library's queues.
 const FAREWELL: u16 = QUEUES + 1;
 /// Maximum wait of a stopped queue for its outstanding requests.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
 
-/// A socket for hypervisors; dropping it removes it and disconnects the present one.
+/// A socket for hypervisors; dropping it removes its path and disconnects the current hypervisor.
 #[derive(Debug)]
 pub struct VhostUser {
     control: Control,
@@ -40,7 +40,7 @@ pub struct VhostUser {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The connection of the present hypervisor.
+/// Connection of the current hypervisor.
 #[derive(Clone, Default)]
 struct Current(Arc<Mutex<Option<ShutdownHandle>>>);
 
@@ -59,7 +59,7 @@ impl VhostUser {
         Listener::check(&Address::Unix(path.to_owned()))
     }
 
-    /// Waits for hypervisors at a Unix socket, whose guests have the device of a client as their disk.
+    /// Serves hypervisors at a Unix socket; the guest's disk is the client's device.
     ///
     /// # Errors
     /// When the path is in use or not available, or the system gives no thread.
@@ -90,7 +90,7 @@ impl Drop for VhostUser {
 /// Serves hypervisors in turn until stopped.
 fn attend(listener: &Listener, client: &LocalClient, control: &Control, current: &Current) {
     let Some(Ok(socket)) = listener.unix() else { return };
-    // The accept follows a waiting connection.
+    // An accepted socket may inherit non-blocking mode from the listener.
     if socket.set_nonblocking(false).is_err() {
         return;
     }
@@ -116,7 +116,7 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
         if control.is_stopped() {
             daemon.request_shutdown();
         }
-        // Errors are the concern of the hypervisor.
+        // Connection errors concern only the hypervisor.
         let _ = daemon.wait();
         *lock(&current.0) = None;
     }
@@ -124,8 +124,8 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
 
 /// A daemon whose worker ends on drop.
 ///
-/// The library's own event for that is a descriptor that it never closes, one for each connection. So the
-/// worker is ended by an error of `handle_event`, at an event of ours.
+/// The library's own stop event is a descriptor that it never closes, one per connection. Instead
+/// `handle_event` fails at this module's event, which ends the worker.
 struct Daemon {
     daemon: VhostUserDaemon<Arc<Disk>>,
     farewell: OwnedFd,
@@ -139,7 +139,7 @@ impl Daemon {
         for worker in daemon.get_epoll_handlers() {
             let event = farewell.as_raw_fd();
             if let Err(error) = worker.register_listener(event, EventSet::IN, FAREWELL.into()) {
-                // Dropping it would wait for a worker without end.
+                // Dropping it would wait forever for a worker.
                 std::mem::forget(daemon);
                 return Err(error);
             }
@@ -150,7 +150,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // The write fails only for a full counter, and then the worker knows.
+        // The write fails only if the counter is full, and then the worker is already awake.
         let _ = rustix::io::write(&self.farewell, &1u64.to_ne_bytes());
     }
 }
@@ -159,7 +159,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The state of a queue: how often it was stopped, and its outstanding requests.
+/// State of a queue: number of stops, and outstanding requests.
 #[derive(Default)]
 struct Asked {
     stops: u64,
@@ -184,11 +184,11 @@ impl Disk {
         }
     }
 
-    /// Accepts all requests in a queue; whether there were any.
+    /// Accepts all requests in a queue. Returns true if there were any.
     fn take_all(&self, number: usize, vring: &VringMutex) -> bool {
         let Some(memory) = lock(&self.memory).clone() else { return false };
         let mut found = false;
-        // A guest that keeps submitting must not keep a server from ending.
+        // A guest that keeps submitting must not keep the server from stopping.
         while !self.client.is_closed() {
             let chain = {
                 let mut state = vring.get_mut();
@@ -232,13 +232,13 @@ impl Disk {
     }
 }
 
-/// The reply that a guest's request is owed.
+/// Pending reply to a guest's request.
 struct Owed {
     chain: Chain,
     vring: VringMutex,
     asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
     number: usize,
-    /// Count of queue stops at submission.
+    /// Number of the queue's stops at submission.
     stops: u64,
 }
 
@@ -250,7 +250,7 @@ impl Owed {
             let memory = self.chain.memory();
             let written = virtio_disk::answer(memory, self.chain.clone(), outcome);
             let mut state = self.vring.get_mut();
-            // A guest with an invalid ring is not notified.
+            // A guest with an invalid ring gets no notification.
             if state.add_used(head, written).is_ok() && state.needs_notification().unwrap_or(true) {
                 let _ = state.signal_used_queue();
             }
@@ -301,7 +301,7 @@ impl VhostUserBackend for Disk {
         if number >= usize::from(QUEUES) {
             return Ok(());
         }
-        // Replies up to now are written to the guest's memory; later ones are not.
+        // Replies so far are written to the guest's memory; later ones are dropped.
         let asked = lock(&self.asked.0);
         let waiting = |asked: &mut [Asked; QUEUES as usize]| asked[number].outstanding > 0;
         let waited = self.asked.1.wait_timeout_while(asked, PATIENCE, waiting);
@@ -327,8 +327,8 @@ impl VhostUserBackend for Disk {
             self.take_all(number, vring);
             return Ok(());
         }
-        // Notifications are off during the loop, without missing the last one. A ring that twice
-        // claims more requests and has none is not trusted.
+        // Notifications are off during the loop; the last check comes after they are on again. A
+        // ring that twice claims requests without having any is invalid.
         let mut empty = 0;
         while empty < 2 {
             let _ = vring.disable_notification();

@@ -1,11 +1,10 @@
-//! The disk that a virtual machine sees: what its driver asks, after chapter 5.2 of the
-//! [virtio specification](https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html).
+//! The virtual machine's disk: parsing of its driver's requests, after chapter 5.2 of the [virtio
+//! specification](https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html).
 //!
-//! A request is a chain of descriptors in the memory of the guest: a head, data, and room for data
-//! and, at the very end, a status. The guest can modify all of it at any time. So nothing is
-//! trusted: addresses and lengths are checked where they are used, by `vm-memory` and
-//! `virtio-queue`, a request is read once, and an invalid one gets an error if it has room for a
-//! status.
+//! A request is a chain of descriptors in guest memory: a header, data, a data buffer, and finally
+//! a status. The guest can modify all of it at any time, so nothing is trusted. `vm-memory` and
+//! `virtio-queue` check addresses and lengths at use, each request is read once, and an invalid one
+//! gets an error if it has a status byte.
 
 use crate::catalogue::Export;
 use crate::local::Wanted;
@@ -25,12 +24,12 @@ use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRE
 use virtio_queue::{DescriptorChain, Reader, Writer};
 use vm_memory::GuestMemoryMmap;
 
-/// Maximum number of queues, and of entries in one.
+/// Maximum number of queues, and entries per queue.
 pub(crate) const QUEUES: u16 = 16;
 pub(crate) const QUEUE_SIZE: u16 = 256;
-/// Pieces of memory in a request: the rest of a queue is its head and its status.
+/// Maximum data buffers per request: a queue's entries less header and status.
 const SEGMENTS: u32 = QUEUE_SIZE as u32 - 2;
-/// Ranges in a request to trim or zero, and the sectors of one, whose bytes fit a request of NBD.
+/// Maximum ranges per trim or zero request, and sectors per range; a range fits an NBD request.
 const RANGES: u32 = 16;
 const RANGE_SECTORS: u32 = (1 << 30) / SECTOR_BYTES as u32;
 const HEAD_BYTES: usize = 16;
@@ -42,7 +41,7 @@ pub(crate) const DONE: u8 = VIRTIO_BLK_S_OK as u8;
 pub(crate) const FAILED: u8 = VIRTIO_BLK_S_IOERR as u8;
 pub(crate) const UNSUPPORTED: u8 = VIRTIO_BLK_S_UNSUPP as u8;
 
-/// The feature bits of the disk.
+/// Feature bits of the disk.
 pub(crate) fn features(export: Export) -> u64 {
     let mut bits = vec![
         VIRTIO_F_VERSION_1,
@@ -61,20 +60,21 @@ pub(crate) fn features(export: Export) -> u64 {
     bits.into_iter().fold(0, |all, bit| all | 1 << bit)
 }
 
-/// The configuration space: `size` bytes from `offset` on; unknown fields are zero.
+/// Configuration space: `size` bytes at `offset`; unknown fields are zero.
 pub(crate) fn config(export: Export, offset: u32, size: u32) -> Vec<u8> {
     let mut all = Vec::with_capacity(64);
     all.extend((export.bytes / SECTOR_BYTES).to_le_bytes());
-    // The longest piece of memory: not stated.
+    // Maximum buffer size: not stated.
     all.extend(0u32.to_le_bytes());
     all.extend(SEGMENTS.to_le_bytes());
-    // The geometry: not stated.
+    // Geometry: not stated.
     all.extend([0; 4]);
     all.extend((SECTOR_BYTES as u32).to_le_bytes());
-    // The topology and the write cache mode: not stated.
+    // Topology and write cache mode: not stated.
     all.extend([0; 10]);
     all.extend(QUEUES.to_le_bytes());
-    // Discards: sectors, ranges, and their alignment in sectors; then write zeroes, which may unmap.
+    // Discard limits: sectors, ranges, alignment in sectors. Then limits of write zeroes, which may
+    // unmap.
     all.extend([RANGE_SECTORS, RANGES, 1, RANGE_SECTORS, RANGES].map(u32::to_le_bytes).concat());
     all.extend([1, 0, 0, 0]);
     let from = all.len().min(offset as usize);
@@ -83,7 +83,7 @@ pub(crate) fn config(export: Export, offset: u32, size: u32) -> Vec<u8> {
     found
 }
 
-/// The request in a chain of descriptors.
+/// Request of a chain of descriptors.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Requests to the device.
@@ -92,7 +92,7 @@ pub(crate) enum Task {
     Name,
 }
 
-/// Reads a request; the status for an invalid one.
+/// Parses a request; returns an error status if it is invalid.
 pub(crate) fn task<M>(memory: &GuestMemoryMmap, chain: DescriptorChain<M>) -> Result<Task, u8>
 where
     M: Deref<Target = GuestMemoryMmap> + Clone,
@@ -146,7 +146,7 @@ fn range(kind: u32, words: &[u8]) -> Result<Wanted, u8> {
     Ok(Wanted::new(command, offset(sector)?, sectors * SECTOR_BYTES as u32))
 }
 
-/// Writes a reply: the data, or an error status; the number of bytes written.
+/// Writes the data or an error status, and returns the number of written bytes.
 pub(crate) fn answer<M>(
     memory: &GuestMemoryMmap,
     chain: DescriptorChain<M>,
@@ -158,7 +158,7 @@ where
     let Ok(mut writer) = Writer::new(memory, chain) else { return 0 };
     let Some(room) = writer.available_bytes().checked_sub(1) else { return 0 };
     let Ok(mut last) = writer.split_at(room) else { return 0 };
-    // The guest may have modified the chain.
+    // The guest may have changed the chain.
     let (status, written) = match outcome {
         Ok(data) if data.len() <= room && writer.write_all(data).is_ok() => (DONE, data.len()),
         Ok(_) => (FAILED, 0),
@@ -178,7 +178,7 @@ fn offset(sector: u64) -> Result<u64, u8> {
     sector.checked_mul(SECTOR_BYTES).ok_or(FAILED)
 }
 
-/// Whole sectors, within the limit of a request.
+/// Checks for whole sectors within the request limit.
 fn data_bytes(found: usize) -> Result<u32, u8> {
     match u32::try_from(found) {
         Ok(bytes) if bytes <= MOST_DATA_BYTES && u64::from(bytes).is_multiple_of(SECTOR_BYTES) => {

@@ -1,4 +1,4 @@
-//! Requests of guests, and of malicious guests.
+//! Requests of well-behaved and of malicious guests.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn guest() -> GuestMemoryMmap {
     GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY_BYTES)]).unwrap()
 }
 
-/// The chain that begins with the first of some descriptors.
+/// A chain that starts at the first descriptor.
 fn chain<'a>(
     memory: &'a GuestMemoryMmap,
     pieces: &[Piece],
@@ -35,7 +35,7 @@ fn chain<'a>(
         words.extend(next.to_le_bytes());
         memory.write_slice(&words, GuestAddress(TABLE + 16 * number)).unwrap();
     }
-    // One available entry: the first.
+    // One available entry: the first descriptor.
     memory.write_slice(&[0, 0, 1, 0, 0, 0], GuestAddress(AVAILABLE)).unwrap();
     let mut queue = Queue::new(QUEUE_SIZE).unwrap();
     queue.try_set_desc_table_address(GuestAddress(TABLE)).unwrap();
@@ -52,7 +52,7 @@ fn head(memory: &GuestMemoryMmap, kind: u32, sector: u64) {
     memory.write_slice(&words, GuestAddress(HEAD)).unwrap();
 }
 
-/// A request of one data buffer, with its status.
+/// Parses a request with one data buffer and a status.
 fn request(
     memory: &GuestMemoryMmap,
     (kind, sector): (u32, u64),
@@ -99,7 +99,7 @@ fn each_request_is_what_the_driver_means() {
 fn malformed_requests_are_answered_by_an_error() {
     let memory = guest();
     for (kind, sector, data, flags, status) in [
-        // No sectors, out of range, no buffer, more than the limit.
+        // Invalid: no sectors, out of range, no buffer, above the limit.
         (VIRTIO_BLK_T_IN, 0, 100, WRITE, FAILED),
         (VIRTIO_BLK_T_IN, u64::MAX, 512, WRITE, FAILED),
         (VIRTIO_BLK_T_OUT, 0, 511, 0, FAILED),
@@ -112,19 +112,19 @@ fn malformed_requests_are_answered_by_an_error() {
         let found = request(&memory, (kind, sector), data, flags);
         assert_eq!(found, Err(status), "{kind} {sector} {data}");
     }
-    // Discards have no flags, and a range has an end.
+    // Discards have no flags, and a range must not overflow.
     memory.write_slice(&[1; 16], GuestAddress(DATA)).unwrap();
     assert_eq!(request(&memory, (VIRTIO_BLK_T_DISCARD, 0), 16, 0), Err(UNSUPPORTED));
     memory.write_slice(&[0, 0, 0, 0], GuestAddress(DATA + 12)).unwrap();
     assert_eq!(request(&memory, (VIRTIO_BLK_T_DISCARD, 0), 16, 0), Err(FAILED));
-    // No room for a status, and a head that is too short.
+    // No status byte, and a header that is too short.
     let bare = chain(&memory, &[(HEAD, 16, 0, 0)]).unwrap();
     assert_eq!(task(&memory, bare.clone()), Err(FAILED));
     assert_eq!(answer(&memory, bare, Err(FAILED)), 0);
     let short = chain(&memory, &[(HEAD, 15, NEXT, 1), (DATA, 1, WRITE, 0)]).unwrap();
     assert_eq!(task(&memory, short.clone()), Err(FAILED));
     assert_eq!(answer(&memory, short, Err(FAILED)), 1);
-    // Memory outside the guest's, and without an end.
+    // A buffer outside guest memory, and an endless chain.
     let outside =
         [(HEAD, 16, NEXT, 1), (u64::MAX - 100, 512, NEXT | WRITE, 2), (DATA, 1, WRITE, 0)];
     assert_eq!(task(&memory, chain(&memory, &outside).unwrap()), Err(FAILED));
@@ -145,7 +145,7 @@ fn an_answer_ends_with_its_status() {
     assert_eq!(memory.read_obj::<u8>(GuestAddress(DATA + 700)).unwrap(), 0);
     assert_eq!(answer(&memory, chain(&memory, &pieces).unwrap(), Err(UNSUPPORTED)), 1);
     assert_eq!(memory.read_obj::<u8>(status).unwrap(), UNSUPPORTED);
-    // The guest has made the room smaller since.
+    // The guest has shrunk the buffer since.
     let found = answer(&memory, chain(&memory, &pieces).unwrap(), Ok(&[9; 1025]));
     assert_eq!((found, memory.read_obj::<u8>(status).unwrap()), (1, FAILED));
 }

@@ -1,7 +1,7 @@
-//! Waiting of the server: for the next event, a message, or a wake-up by another thread.
+//! The server's waiting: for events, messages, and wake-ups by other threads.
 //!
-//! While messages arrive in quick succession, the clients that sent the last ones are read directly,
-//! without `poll`; all are polled every few microseconds.
+//! While messages arrive in quick succession, recent senders are read directly, without `poll`; a
+//! full poll runs every few microseconds.
 
 use crate::attached::Background;
 use crate::clients::MOST_CLIENTS;
@@ -14,18 +14,18 @@ use engine::Device;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 
-/// A sleep ends this long before the next event, ns; the clock is polled for the rest.
+/// A sleep ends this long before the next event, ns; then the clock is polled.
 const MARGIN_NS: u64 = 40_000;
-/// Time for which the socket is polled after the last message, before the thread sleeps, ns.
+/// Polling time after the last message before the thread sleeps, ns.
 const WATCH_NS: u64 = 30_000;
-/// Interval between full polls, ns; in between only the last senders are read.
+/// Interval between full polls, ns; in between only recent senders are read.
 const ROUND_NS: u64 = 8_000;
 /// Pause between empty polls, ns: clients need the processor too.
 const PAUSE_NS: u64 = 1_000;
-/// Maximum number of clients read directly; if more are active, all are polled every time.
+/// Maximum number of clients read directly; with more, every poll is full.
 const MOST_WARM: usize = 4;
-/// Background work is done if the next event is at least this far away, ns, and no more often than this.
-/// On a busy server it is a few times rarer, and then unconditional.
+/// Minimum time to the next event for background work, and its minimum interval, ns. After four
+/// intervals it runs even on a busy server.
 const LEISURE_NS: u64 = 2_000_000;
 const IDLE_EVERY_NS: u64 = 500_000_000;
 /// The longest sleep, ns.
@@ -69,7 +69,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Reads from the last senders; whether there was a message.
+    /// Reads from recent senders. Returns true if a message arrived.
     fn read_warm(&mut self) -> bool {
         let before = self.watch.last_message;
         for number in 0..self.watch.warm.len() {
@@ -77,15 +77,15 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let room = self.clients.room(place);
             if self.clients.at(place).is_some_and(|it| it.has_room(room)) {
                 self.read(place);
-                // Due replies must not wait for other clients' requests.
+                // Other clients' requests must not delay due replies.
                 self.answer_due();
             }
         }
         self.watch.last_message > before
     }
 
-    /// Polls all descriptors for input and room for output, for at most `timeout`; whether there was
-    /// any.
+    /// Polls all descriptors for input and output room, for at most `timeout` ns. Returns true if
+    /// any is ready.
     fn ask_all(&mut self, entrance: Option<&dyn Entrance>, reading: bool, timeout: u64) -> bool {
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
         let watch = &mut self.watch;
@@ -117,7 +117,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         true
     }
 
-    /// Processes the results of the round.
+    /// Handles all descriptors that are ready.
     fn hear_all(&mut self, entrance: Option<&dyn Entrance>) {
         let (places, events) =
             (std::mem::take(&mut self.watch.places), std::mem::take(&mut self.watch.events));
@@ -138,7 +138,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             if events.contains(PollFlags::IN) {
                 self.read(place);
-                // Due replies must not wait for other clients' requests.
+                // Other clients' requests must not delay due replies.
                 self.answer_due();
             } else if events.intersects(gone) {
                 self.disconnect(place);
@@ -153,8 +153,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.obey();
         }
         if let Some(entrance) = new {
-            // Several per turn, so that the last one soon learns that all places are taken. If a client
-            // is gone already, or there is no descriptor for it, the next turn tries again.
+            // Several per turn, so that the last client soon gets its place or an error. If a
+            // client has disconnected or the system is out of descriptors, the next turn retries.
             for _ in 0..MOST_CLIENTS {
                 match entrance.next().map(|it| it.0) {
                     Ok(Who::Stranger(stream)) => drop(self.connect(stream)),
@@ -166,13 +166,13 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (self.watch.places, self.watch.events) = (places, events);
     }
 
-    /// When the next order from the control socket may be executed.
+    /// Time at which the next control command may be executed.
     fn orders_due(&self) -> Option<u64> {
         self.setup.orders.as_ref().and_then(Orders::due)
     }
 
-    /// The time of the next event of the device, or of the next due reply. Without power the device has
-    /// no requests, but clients wait for its recovery.
+    /// Time of the device's next event or of the next reply. Without power the device has no
+    /// requests, but clients wait for its recovery.
     fn next_instant(&self) -> Option<u64> {
         let is_awaited = self.is_off || !self.device.is_idle();
         let event = self.device.device().next_event().filter(|_| is_awaited);
@@ -181,7 +181,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         event.into_iter().chain(self.requests.due()).min()
     }
 
-    /// Time to sleep, ns, less than a second; 0 to poll.
+    /// Sleep time, ns, below one second; 0 to poll.
     fn timeout(&mut self, now: u64) -> u64 {
         let next = self.next_instant();
         let since = now - self.watch.last_idle;
@@ -207,7 +207,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.count_waiting();
         let model_now = self.setup.scale.model(now).max(self.device.time());
         if self.device.is_idle() {
-            // Background work of the device, until it is idle.
+            // Background work of the device while it is idle.
             self.advance(model_now, Background::Alone);
         }
         self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
@@ -233,11 +233,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Continues with messages that were left because the client was at its limits.
+    /// Parses messages that were left because the client was at its limits.
     fn read_leftovers(&mut self, reading: bool) {
         self.clients.count_competitors();
         let places = self.clients.places();
-        // Clients take turns in being first, with the first choice of room.
+        // Clients take turns at being served first.
         let first = self.watch.first % places.max(1);
         for place in (first..places).chain(0..first) {
             let room = self.clients.room(place);

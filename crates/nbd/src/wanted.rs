@@ -1,23 +1,23 @@
-//! Requests from within the process, before the server takes them.
+//! Requests from within the process, before the server accepts them.
 
 use crate::catalogue::Export;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
 use engine::{Handle, Op};
 
-/// A request of a client within the process.
+/// A request of a local client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Kind of the request.
     pub command: Command,
-    /// True for a write durable on completion.
+    /// True for forced unit access: the write is durable on completion.
     pub fua: bool,
-    /// The placement handle that a write names.
+    /// Placement handle of a write.
     pub handle: Handle,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
     pub length: u32,
-    /// The data of a write; empty for all others.
+    /// Data of a write; empty for other requests.
     pub data: Vec<u8>,
 }
 
@@ -28,28 +28,28 @@ impl Wanted {
         Wanted { command, fua, handle, offset, length, data: Vec::new() }
     }
 
-    /// A write.
+    /// A write of `data` at `offset`.
     pub fn write(offset: u64, data: Vec<u8>) -> Self {
-        // A write that is too long is refused on submission.
+        // An overlong write is rejected on submission.
         let length = data.len().try_into().unwrap_or(u32::MAX);
         Wanted { length, data, ..Wanted::new(Command::Write, offset, length) }
     }
 
-    /// Operation of zones alone.
+    /// A zone operation without data.
     pub fn zone(op: Op, offset: u64, length: u32) -> Self {
         Wanted::new(Command::Zone(op), offset, length)
     }
 
-    /// An append to the zone that begins there.
+    /// An append to the zone at byte `zone`.
     pub fn append(zone: u64, data: Vec<u8>) -> Self {
         let command = Command::Zone(Op::Append);
         Wanted { command, ..Wanted::write(zone, data) }
     }
 
-    /// The request to an export, if valid there.
+    /// Request to an export, if valid.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why it is invalid.
     pub fn checked(&self, export: Export) -> Result<Asked, Refusal> {
         let &Wanted { command, fua, handle, offset, length, ref data } = self;
         let asked = Asked { command, fua, handle, cookie: 0, offset, length, structured: false };

@@ -1,73 +1,73 @@
-//! The zones of a device, as a drive reports them to its host.
+//! Zones of a device, as a drive reports them to its host.
 
 use engine::ZoneState;
 use std::sync::{Arc, Mutex};
 
-/// Limits of zones. Sizes are bytes.
+/// Zone limits; sizes are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneLimits {
-    /// Distance between the starts of consecutive zones.
+    /// Distance between zone starts.
     pub size: u64,
-    /// Writable bytes of each new zone.
+    /// Initial capacity of a zone.
     pub capacity: u64,
-    /// Zones that may be open, and active, at a time.
+    /// Maximum number of open zones.
     pub open: u32,
-    /// See `open`.
+    /// Maximum number of active zones.
     pub active: u32,
-    /// The largest append.
+    /// Maximum size of an append.
     pub append: u64,
-    /// True if a read may go over borders of zones.
+    /// True if a read may cross zone borders.
     pub read_across: bool,
-    /// Zones that may have a window of random writes, its size, and what commits are multiples of.
+    /// Maximum number of zones with a window of random writes (ZRWA).
     pub windows: u32,
-    /// See `windows`.
+    /// Size of a window.
     pub window: u64,
-    /// See `windows`.
+    /// Commit granularity: commits are multiples of this.
     pub granularity: u64,
 }
 
-/// State of a zone. Places are bytes of the device.
+/// State of a zone; positions are bytes of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneSeen {
     /// State of the zone.
     pub state: ZoneState,
     /// Start of the zone.
     pub begins: u64,
-    /// Writable bytes.
+    /// Writable bytes of the zone.
     pub capacity: u64,
     /// Write pointer.
     pub pointer: u64,
     /// True with a window of random writes.
     pub has_window: bool,
-    /// End of the window's data; the pointer, if there is none.
+    /// End of the window's data; the write pointer without a window.
     pub window_end: u64,
-    /// True if the controller made the zone full.
+    /// True if the controller finished the zone.
     pub finished_by_controller: bool,
 }
 
-/// Selection of zones: by range, state, and number. Places are bytes of the device.
+/// Selection of zones by range, state and number; positions are bytes of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneQuery {
-    /// Start within the first zone, and end of the range.
+    /// Start of the range, which selects the zone that contains it; and end.
     pub from: u64,
-    /// See `from`.
+    /// End of the range.
     pub until: u64,
-    /// Only those in this state.
+    /// Selects zones in this state only.
     pub state: Option<ZoneState>,
-    /// At most.
+    /// Maximum number of returned zones.
     pub most: usize,
 }
 
-/// Zones that a query found: how many there are, and the first of them.
+/// Result of a query: number of matching zones, and the first ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZoneList {
     /// Number of matching zones.
     pub count: u64,
-    /// The requested zones.
+    /// The first matching zones.
     pub zones: Vec<ZoneSeen>,
 }
 
-/// Query of a report, and the slot of its result.
+/// A zone query, and the slot for its result.
 #[derive(Debug, Clone)]
 pub struct ZoneWish {
     /// Query.
@@ -81,6 +81,6 @@ pub struct ZoneWish {
 pub struct ZonesAltered {
     /// Number of changes.
     pub count: u64,
-    /// Starts of the zones, bytes of the device; `None` if they are too many to be told.
+    /// Start positions in bytes; `None` if there are too many to list.
     pub starts: Option<Vec<u64>>,
 }

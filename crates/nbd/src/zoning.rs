@@ -1,4 +1,4 @@
-//! Server requests to zones and their data.
+//! Server functions for zones and their data.
 
 use crate::server::Server;
 use crate::setup::Witness;
@@ -21,15 +21,15 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.witness.zones_altered(self.device.device_mut(), since)
     }
 
-    /// Informs those waiting for zones changed by the drive.
+    /// Notifies clients of zones changed by the drive.
     pub fn tell_altered(&mut self) {
         if let Some(altered) = self.zones_altered(u64::MAX) {
             self.locals.altered(altered.count);
         }
     }
 
-    /// Data behind the write pointers of zones are given up: of the zone at a place, or of all.
-    /// Data lost by a reset or a power cut read as zeroes then.
+    /// Discards data behind the write pointer of the zone at a position, or of all zones. Data lost
+    /// by a reset or power cut then read as zeroes.
     pub fn forget_unwritten(&mut self, at: Option<u64>) {
         let Some(limits) = self.zone_limits() else { return };
         let most = if at.is_some() { 1 } else { usize::MAX };
@@ -38,7 +38,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         for zone in list.zones {
             let from = zone.pointer.max(zone.window_end);
             let length = (zone.begins + limits.size).saturating_sub(from);
-            // A store that cannot be written refuses the next write too.
+            // If the store cannot be written, the next write fails too.
             let _ = self.setup.store.zero(from, u32::try_from(length).unwrap_or(u32::MAX), false);
         }
     }

@@ -1,4 +1,4 @@
-//! A door for two servers: the choice of an export, and input sent along with it.
+//! A shared listener for two servers: the choice of an export, and input sent along with it.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
@@ -14,7 +14,7 @@ use std::path::Path;
 
 const BYTES: u64 = 1 << 20;
 
-/// Chooses an export by the oldest option and asks at once; the size of the export.
+/// Chooses an export by the oldest option and sends `then` with it. Returns the size of the export.
 fn choose(path: &Path, name: &str, then: &[u8]) -> std::io::Result<(UnixStream, u64)> {
     let mut stream = UnixStream::connect(path)?;
     let mut words = b"\0\0\0\x03IHAVEOPT\0\0\0\x01".to_vec();
@@ -62,7 +62,7 @@ fn each_client_goes_on_to_the_server_of_its_export() {
             .collect();
         let door = scope.spawn(|| door.run());
         let outcome = std::panic::catch_unwind(|| {
-            // A write of which a part comes with the choice, and the rest later.
+            // Part of the write arrives with the choice, the rest later.
             let write = message(WRITE, 0, 9, 0, 512, &[5; 512]);
             let (mut two, size) = choose(&path, "two", &write[..100]).unwrap();
             assert_eq!(size, 2 * BYTES);

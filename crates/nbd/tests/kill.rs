@@ -1,8 +1,8 @@
-//! Nothing that was answered after a flush is lost when the server is killed.
+//! No flushed write is lost when the server is killed.
 //!
 //! The test starts itself again as a server with a backing file, writes to it, and kills it with
-//! SIGKILL after a random time, 200 times. Each sector holds the number of the write that wrote it, so
-//! that the file tells which writes it has.
+//! SIGKILL after a random time, 200 times. Each sector holds the number of its last write, so the
+//! file shows which writes it contains.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
@@ -22,7 +22,7 @@ const BLOCK_BYTES: usize = 4096;
 const BLOCKS: usize = 64;
 const BYTES: u64 = (BLOCK_BYTES * BLOCKS) as u64;
 
-/// The process that is killed: a server until then. It is no test unless the other one says so.
+/// The server process to kill. As a test it does nothing, unless the other test starts it.
 #[test]
 fn server() {
     let Some(directory) = std::env::var_os(SERVER) else { return };
@@ -54,18 +54,18 @@ fn connect(directory: &Path) -> Client {
     }
 }
 
-/// What the file must hold of each block.
+/// Expected content of a block in the file.
 #[derive(Clone, Copy, Default)]
 struct Block {
-    /// The newest write that a flush or FUA covers.
+    /// Newest write covered by a flush or FUA.
     durable: u64,
-    /// The newest write that was answered.
+    /// Newest acknowledged write.
     answered: u64,
-    /// The newest write that was sent.
+    /// Newest submitted write.
     sent: u64,
 }
 
-/// Writes, some of them durably, until the server is gone.
+/// Writes, some with FUA, until the server is killed.
 fn write(
     client: &mut Client,
     blocks: &mut [Block],
@@ -128,7 +128,7 @@ fn what_was_flushed_outlives_the_server() {
                 );
             }
             durable_writes += u64::from(block.durable > 0);
-            // The next server begins with what is there.
+            // The next server starts with the content found.
             let found = u64::from_le_bytes(*bytes.first_chunk().unwrap());
             *block = Block { durable: found, answered: found, sent: block.sent };
         }

@@ -1,4 +1,4 @@
-//! Clients within the process: what they are answered, when, and how much they may ask.
+//! Clients within the process: replies, their timing, and limits.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const BYTES: u64 = 64 << 20;
 
-/// What a server saw of a client within it.
+/// Serves a local client. Returns the observed requests.
 fn serve(
     service_ns: u64,
     read_only: bool,
@@ -137,7 +137,7 @@ fn answers_come_at_the_device_s_time() {
 fn a_client_with_too_many_requests_outstanding_waits() {
     const SERVICE_NS: u64 = 1_000_000;
     let (_, punctuality) = serve(SERVICE_NS, false, |client| {
-        // The device serves one at a time, so that 512 of them cannot be done at once.
+        // The device serves one request at a time, so 512 cannot complete at once.
         let (asked, answered) = (AtomicU64::new(0), Arc::new(AtomicU64::new(0)));
         for number in 0..700 {
             let counter = Arc::clone(&answered);
@@ -180,7 +180,7 @@ fn each_request_is_answered_once_however_the_server_ends() {
         let until = Instant::now() + Duration::from_millis(60);
         for thread in 0..THREADS {
             let (client, answers, asked) = (client.clone(), answers_of.clone(), asked_of.clone());
-            // It keeps submitting when the server has ended.
+            // It keeps submitting after the server has stopped.
             std::thread::spawn(move || {
                 while Instant::now() < until + Duration::from_millis(60) {
                     let number = asked.fetch_add(1, Ordering::SeqCst);
@@ -197,7 +197,7 @@ fn each_request_is_answered_once_however_the_server_ends() {
     let client = kept.lock().unwrap().take().unwrap();
     assert!(client.is_closed());
     assert_eq!(get(&client, Wanted::new(Command::Flush, 0, 0)), Err(Refusal::Io));
-    // The threads end by themselves.
+    // The threads end on their own.
     let patience = Instant::now() + Duration::from_secs(60);
     while Arc::strong_count(&asked) > 1 {
         assert!(Instant::now() < patience);

@@ -1,4 +1,4 @@
-//! The server between real sockets: what it answers, in which order, and what it survives.
+//! The server between real sockets: replies, their order, and robustness.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
@@ -23,7 +23,7 @@ fn the_device_is_asked_for_the_sectors_that_a_request_touches() {
             (READ, 0, 1000, 100),
             (READ, 0, 512, 512),
             (TRIM, 0, 1000, 1000),
-            // No whole sector: there is nothing to forget.
+            // A trim without a whole sector has no effect.
             (TRIM, 0, 1000, 100),
             (FLUSH, 0, 0, 0),
             (WRITE_ZEROES, 0, 4096, 8192),
@@ -52,7 +52,7 @@ fn the_device_is_asked_for_the_sectors_that_a_request_touches() {
         (Op::Write, 0, 2, true),
     ];
     assert_eq!(asked, expected);
-    // A write that must be durable is one for the drive too.
+    // A client's FUA write is a FUA write of the drive.
     assert!(seen.submitted.iter().all(|(_, request, fua)| request.fua == *fua));
     assert_eq!((punctuality.requests, seen.completed.len()), (8, 8));
 }
@@ -71,7 +71,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
         one.0.write_all(&all).unwrap();
         std::thread::sleep(Duration::from_millis(1));
         other.send(READ, 0, 4096, 512, &[]).unwrap();
-        // The device serves one request at a time, for all clients together.
+        // The device serves one request at a time for all clients together.
         let mut data = [0; 512];
         one.answer(&mut data).unwrap();
         assert!(started.elapsed() >= Duration::from_nanos(SERVICE_NS));
@@ -82,7 +82,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
     });
     let latencies: Vec<u64> = seen.completed.iter().map(|(it, _)| it.latency()).collect();
     assert_eq!(latencies[..2], [SERVICE_NS, 2 * SERVICE_NS]);
-    // It came a millisecond later.
+    // This request arrived a millisecond later.
     assert!(latencies[2] <= 3 * SERVICE_NS - 1_000_000, "{latencies:?}");
     for (completion, measured) in seen.completed {
         assert!(measured.unwrap() >= completion.latency());
@@ -97,7 +97,7 @@ fn a_client_that_does_not_take_its_answers_holds_up_nobody() {
     serve(device(0), Store::memory(), BYTES, &path, || {
         let mut greedy = Client::new(&path).unwrap();
         greedy.0.set_nonblocking(true).unwrap();
-        // Until the server reads no more, because a client of that many answers takes none.
+        // Until the server stops reading, because a client that receives nothing is at its limits.
         let request = message(READ, 0, 1, 0, BYTES as u32, &[]);
         let mut asked = 0;
         let until = Instant::now() + Duration::from_secs(20);
@@ -120,7 +120,7 @@ fn a_client_that_does_not_take_its_answers_holds_up_nobody() {
     });
 }
 
-/// A drive that ends takes writes until then, and nothing of what it refuses is ever read.
+/// A worn-out drive accepts writes until end of life, and refused data are never read.
 #[test]
 fn refused_writes_are_answered_so_and_leave_no_data() {
     const PAGE: u64 = 4096;
@@ -134,7 +134,7 @@ fn refused_writes_are_answered_so_and_leave_no_data() {
             let mut content = [0u8; 32];
             let mut refused = 0;
             for round in 0u64.. {
-                // Several at once, some of which must be durable, so that the end finds them waiting.
+                // Several at once, some with FUA, so that end of life finds writes waiting.
                 let first = round * 7 % 32;
                 let places: Vec<u64> = (0..8).map(|number| (first + number) % 32).collect();
                 let byte = (round % 250 + 1) as u8;
@@ -211,11 +211,11 @@ fn many_requests_at_once_are_all_answered() {
         assert!(answered.iter().all(|answered| *answered));
     });
     assert_eq!(seen.completed.len() as u64, COUNT);
-    // The requests to the device can be replayed: time does not go back.
+    // The requests can be replayed: times never decrease.
     assert!(seen.submitted.is_sorted_by_key(|(at, ..)| *at));
 }
 
-/// Clients that say what no client should, and vanish anywhere, beside one that is served well.
+/// Clients that send invalid messages and vanish anywhere, beside a well-served one.
 #[test]
 fn mad_clients_do_no_harm_to_a_good_one() {
     let directory = tempfile::tempdir().unwrap();
@@ -224,11 +224,11 @@ fn mad_clients_do_no_harm_to_a_good_one() {
     println!("seed {seed}");
     let (file, _) = Store::file(&directory.path().join("f"), Some(BYTES), 0).unwrap();
     let (seen, _) = serve(device(10_000), file, BYTES, &path, || {
-        // The good client comes first: to a server whose places are all taken it would come in vain.
+        // The good client connects first, because a full server would reject it.
         let mut client = Client::new(&path).unwrap();
         let good = std::thread::spawn(move || {
             for round in 0..300u64 {
-                // The mad ones have the rest of the device.
+                // The other clients use the rest of the device.
                 let place = round * 37 % 64 * 4096;
                 client.write(u16::from(round % 50 == 0), place, &[round as u8; 4096]).unwrap();
                 assert_eq!(client.read(place, 4096).unwrap(), [round as u8; 4096]);
@@ -254,7 +254,7 @@ fn mad_clients_do_no_harm_to_a_good_one() {
                 2 => words[place] = random.below(256) as u8,
                 _ => {}
             }
-            // The server may hang up at any word.
+            // The server may disconnect after any message.
             let _ = stream.write_all(&words);
         }
         good.join().unwrap();

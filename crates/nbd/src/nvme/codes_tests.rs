@@ -1,11 +1,9 @@
-//! Compares numbers of the protocol with other implementations: a mistake in one of them is found
-//! here.
+//! Compares the protocol's numbers with other implementations, to find mistakes on either side.
 //!
-//! Looked up in the header of libnvme (src/nvme/types.h: Compared are the headers of libnvme
-//! (src/nvme/types.h: statuses, opcodes, identify structures, log pages, features, directives,
-//! zones), and for the rest those of SPDK (`nvme_spec.h`: FDP Disabled, Invalid Placement Handle
-//! List) and of the Windows driver kit (nvme.h: the notice of changed zones). Names are theirs,
-//! without a prefix.
+//! Sources: the headers of libnvme (src/nvme/types.h: statuses, opcodes, identify structures, log
+//! pages, features, directives, zones), of SPDK (`nvme_spec.h`: FDP Disabled, Invalid Placement
+//! Handle List) and of the Windows driver kit (nvme.h: notice of changed zones). Names are those
+//! headers' names without a prefix.
 
 use super::command::{Status, admin, fabrics, io};
 use super::{controller, identify, logs, placement, zones};
@@ -34,7 +32,7 @@ fn statuses_are_those_of_the_standard() {
         (Status::LBA_OUT_OF_RANGE, "LBA_RANGE", 0x80),
         (Status::CAPACITY_EXCEEDED, "CAP_EXCEEDED", 0x81),
         (Status::NAMESPACE_NOT_READY, "NS_NOT_READY", 0x82),
-        // Statuses of commands: type 1.
+        // Command-specific statuses: type 1.
         (Status::EVENT_LIMIT_EXCEEDED, "ASYNC_LIMIT", 0x105),
         (Status::INVALID_LOG_PAGE, "INVALID_LOG_PAGE", 0x109),
         (Status::FEATURE_NOT_CHANGEABLE, "FEATURE_NOT_CHANGEABLE", 0x10e),
@@ -43,7 +41,7 @@ fn statuses_are_those_of_the_standard() {
         (Status::CONNECT_INVALID_PARAMETERS, "CONNECT_INVALID_PARAM", 0x182),
         (Status::READ_ONLY_RANGE, "READ_ONLY", 0x182),
         (Status::COMMAND_SIZE_LIMIT, "CMD_SIZE_LIMIT_EXCEEDED", 0x183),
-        // Statuses of the media: type 2.
+        // Media statuses: type 2.
         (Status::WRITE_FAULT, "WRITE_FAULT", 0x280),
         (Status::UNRECOVERED_READ_ERROR, "READ_ERROR", 0x281),
         (Status::COMPARE_FAILURE, "COMPARE_FAILED", 0x285),
@@ -67,7 +65,7 @@ fn statuses_are_those_of_the_standard() {
     ] {
         assert_eq!(ours, Status(code), "{name}");
     }
-    // Do not retry is the bit 14 of the status, which is above the phase.
+    // Do Not Retry is bit 14 of the status, above the phase bit.
     assert_eq!(Status::INVALID_FIELD.field(), 0x2 << 1 | 0x4000 << 1);
 }
 
@@ -139,7 +137,7 @@ fn opcodes_pages_and_features_are_those_of_the_standard() {
     }
 }
 
-/// A field of a structure: its name, where it begins, and its bytes.
+/// A field of a structure: name, offset, and bytes.
 type Field = (&'static str, usize, &'static [u8]);
 
 fn check(page: &[u8], fields: &[Field]) {

@@ -1,12 +1,12 @@
 //! Commands, completions and their codes.
 //!
-//! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1; the names
-//! are theirs.
+//! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1,
+//! with their names.
 
 use crate::placement::Naming;
 use engine::Handle;
 
-/// Bytes of a command, and of a completion.
+/// Bytes of a command and of a completion.
 pub const ENTRY_BYTES: usize = 64;
 pub const COMPLETION_BYTES: usize = 16;
 
@@ -49,14 +49,14 @@ pub mod fabrics {
     pub const PROPERTY_GET: u8 = 0x04;
 }
 
-/// Namespace id of all namespaces.
+/// Namespace id that addresses all namespaces.
 pub const EVERY_NAMESPACE: u32 = u32::MAX;
 
-/// The kind of a descriptor of data: within the capsule, or by the transport.
+/// Descriptor types: data within the capsule, or by a transport transfer.
 pub const SGL_IN_CAPSULE: u8 = 0x01;
 pub const SGL_TRANSPORT: u8 = 0x5a;
 
-/// The status of a completion: its type in the upper byte, its code in the lower.
+/// Status of a completion: type in the upper byte, code in the lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status(pub u16);
 
@@ -65,7 +65,7 @@ impl Status {
     pub const SUCCESS: Status = Status(0);
     /// The queue has no command with this opcode.
     pub const INVALID_OPCODE: Status = Status(0x001);
-    /// A field of the command has a value that is not supported.
+    /// A field of the command has an unsupported value.
     pub const INVALID_FIELD: Status = Status(0x002);
     /// The device failed.
     pub const INTERNAL_ERROR: Status = Status(0x006);
@@ -73,17 +73,17 @@ impl Status {
     pub const FAILED_FUSED: Status = Status(0x009);
     /// The other command of a fused pair is missing.
     pub const MISSING_FUSED: Status = Status(0x00a);
-    /// There is no such namespace.
+    /// The namespace does not exist.
     pub const INVALID_NAMESPACE: Status = Status(0x00b);
     /// A preceding command is missing.
     pub const SEQUENCE_ERROR: Status = Status(0x00c);
     /// Data length and command disagree.
     pub const SGL_LENGTH_INVALID: Status = Status(0x00f);
-    /// Data are neither in the capsule nor by the transport.
+    /// The descriptor names neither the capsule nor the transport.
     pub const SGL_TYPE_INVALID: Status = Status(0x011);
     /// The data offset exceeds the capsule.
     pub const SGL_OFFSET_INVALID: Status = Status(0x016);
-    /// A fused pair has more blocks than can be compared and written as one.
+    /// A fused pair exceeds the atomic compare-and-write size.
     pub const ATOMIC_UNIT_EXCEEDED: Status = Status(0x014);
     /// The namespace is read-only for hosts.
     pub const WRITE_PROTECTED: Status = Status(0x020);
@@ -93,25 +93,25 @@ impl Status {
     pub const FDP_DISABLED: Status = Status(0x029);
     /// Blocks beyond the end of the namespace.
     pub const LBA_OUT_OF_RANGE: Status = Status(0x080);
-    /// There is no space for more data.
+    /// No space for more data.
     pub const CAPACITY_EXCEEDED: Status = Status(0x081);
-    /// The drive of the namespace has no power, or recovers.
+    /// The drive of the namespace has no power or recovers.
     pub const NAMESPACE_NOT_READY: Status = Status(0x082);
-    /// More requests for asynchronous events than there may be.
+    /// Too many outstanding requests for asynchronous events.
     pub const EVENT_LIMIT_EXCEEDED: Status = Status(0x105);
-    /// There is no such log page.
+    /// The log page does not exist.
     pub const INVALID_LOG_PAGE: Status = Status(0x109);
-    /// The feature has a single value.
+    /// The feature cannot be changed.
     pub const FEATURE_NOT_CHANGEABLE: Status = Status(0x10e);
-    /// Connect: another format of its record.
+    /// Connect: unknown record format.
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
-    /// Connect: all controllers or queues are taken.
+    /// Connect: all controllers or queues are in use.
     pub const CONNECT_BUSY: Status = Status(0x181);
     /// Connect: an invalid parameter.
     pub const CONNECT_INVALID_PARAMETERS: Status = Status(0x182);
     /// The drive accepts no more writes.
     pub const READ_ONLY_RANGE: Status = Status(0x182);
-    /// A range is longer than the controller takes.
+    /// A range exceeds the controller's limit.
     pub const COMMAND_SIZE_LIMIT: Status = Status(0x183);
     /// Data could not be written.
     pub const WRITE_FAULT: Status = Status(0x280);
@@ -120,14 +120,15 @@ impl Status {
     /// The data differ.
     pub const COMPARE_FAILURE: Status = Status(0x285);
 
-    /// Status of a refusal by a zone or a namespace.
+    /// Status of a rejection by a zone or namespace.
     pub fn of_device(refused: engine::Status) -> Self {
         let known =
             refused.nvme().map(|(kind, code)| Status(u16::from(kind) << 8 | u16::from(code)));
         known.unwrap_or(Status::INTERNAL_ERROR)
     }
 
-    /// The field of a completion. A command that fails by what it says need not be tried again.
+    /// Status field of a completion. Commands that fail because of their own contents have Do Not
+    /// Retry set.
     pub fn field(self) -> u16 {
         let again = matches!(
             self,
@@ -140,7 +141,7 @@ impl Status {
         (all & 0x7ff) << 1 | u16::from(!again) << 15
     }
 
-    /// The status in the field of a completion.
+    /// Status in a completion's status field.
     pub fn of_field(field: u16) -> Self {
         Status(field >> 1 & 0x7ff)
     }
@@ -161,17 +162,17 @@ impl Entry {
         self.0[0]
     }
 
-    /// The type of a command of fabrics.
+    /// Type of a fabrics command.
     pub fn fabrics_type(&self) -> u8 {
         self.0[4]
     }
 
-    /// True for part of a fused command.
+    /// True for a command of a fused pair.
     pub fn is_fused(&self) -> bool {
         self.fuse() != 0
     }
 
-    /// Which: 0 none, 1 the first, 2 the second.
+    /// Position in the fused pair: 0 none, 1 first, 2 second.
     pub fn fuse(&self) -> u8 {
         self.0[1] & 3
     }
@@ -184,29 +185,29 @@ impl Entry {
         le32(&self.0, 4)
     }
 
-    /// The kind of its descriptor of data, the offset and the length there.
+    /// Type, offset and length of its data descriptor.
     pub fn data(&self) -> (u8, u64, u32) {
         (self.0[39], le64(&self.0, 24), le32(&self.0, 32))
     }
 
-    /// Command dword by number, from 10 on.
+    /// Command dword by number, from 10.
     pub fn word(&self, number: usize) -> u32 {
         le32(&self.0, 4 * number)
     }
 
-    /// The first block, and how many.
+    /// First block and number of blocks.
     pub fn blocks(&self) -> (u64, u64) {
         (le64(&self.0, 40), u64::from(self.word(12) & 0xffff) + 1)
     }
 
-    /// The placement handle that a write names by a directive of data placement (type 2) or streams (type 1), which
-    /// counts streams from 1.
+    /// Placement handle of a write, from its directive: data placement (type 2) or streams (type
+    /// 1). Stream identifiers start at 1.
     pub fn handle(&self, naming: Option<Naming>) -> Handle {
         let named = self.word(13) >> 16;
         match self.word(12) >> 20 & 0xf {
             2 => {
                 let naming = naming.filter(|it| it.groups > 1);
-                // Placements that do not exist stay refused.
+                // Unknown placements stay invalid, so that the write is rejected.
                 let there = |it: Naming| it.placement(named as u16).unwrap_or(u32::MAX);
                 Handle::new(naming.map_or(named, there).into())
             }
@@ -215,7 +216,7 @@ impl Entry {
         }
     }
 
-    /// True for forced unit access.
+    /// True with forced unit access.
     pub fn is_durable(&self) -> bool {
         self.word(12) & 1 << 30 != 0
     }

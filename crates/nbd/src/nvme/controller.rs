@@ -16,7 +16,7 @@ const VERSION: u32 = 0x08;
 const CONFIGURATION: u32 = 0x14;
 const STATUS: u32 = 0x1c;
 
-/// Bits of the configuration and the status of a controller.
+/// Bits of a controller's configuration and status.
 const ENABLED: u32 = 1;
 const SHUT_DOWN: u32 = 3 << 14;
 const IS_READY: u32 = 1;
@@ -35,12 +35,12 @@ pub const KEEP_ALIVE: u8 = 0x0f;
 pub const COMMAND_SETS: u8 = 0x19;
 pub const PLACEMENT: u8 = 0x1d;
 
-/// Event of a drive that has become read-only: of health, reliability, to be read in the log page
-/// of health; and the bit that asks for it.
+/// Asynchronous event of a drive that became read-only (health: reliability), with its log page;
+/// and the bit that enables it.
 const ENDED_EVENT: u64 = 1 | (logs::HEALTH as u64) << 16;
 const ENDED_BIT: u32 = 1 << 3;
-/// Event of changed zones, with their log page, and the bit that enables it; the namespace is in
-/// the second word.
+/// Asynchronous event of changed zones, with its log page, and the bit that enables it. The second
+/// word holds the namespace.
 pub const ALTERED_EVENT: u64 = 2 | 0xef << 8 | (logs::CHANGED_ZONES as u64) << 16;
 pub const ALTERED_BIT: u32 = 1 << 27;
 
@@ -54,20 +54,21 @@ pub struct Controller {
     pub errors: Arc<Mutex<Errors>>,
     configuration: u32,
     status: u32,
-    /// Keep-alive timeout in ms (0: never), and when it was heard last.
+    /// Keep-alive timeout in ms (0: none), and time of the last sign of life.
     patience_ms: u32,
     heard: u64,
     queues: u32,
-    /// Requests for asynchronous events, the enabled ones, and true if the last was not read.
+    /// Outstanding requests for asynchronous events, enabled events, and true while the last
+    /// event's log page is unread.
     waiting: VecDeque<u16>,
     events: u32,
     is_told: bool,
-    /// Zone changes by namespace: how often its drive had changed a zone when the log was read
-    /// last, and whether the host was told since.
+    /// Zone changes by namespace: the drive's count at the last read of the log, and true once the
+    /// host was notified.
     altered: Vec<(u64, bool)>,
 }
 
-/// Effects of a command beyond its controller.
+/// Effect of a command on other objects than its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Nothing,
@@ -75,11 +76,11 @@ pub enum Effect {
     Reset,
 }
 
-/// End of a command.
+/// Completion of a command.
 enum End {
     Result(u64),
     Data(Vec<u8>),
-    /// Later.
+    /// The command completes later.
     Waits,
 }
 
@@ -102,12 +103,12 @@ impl Controller {
         }
     }
 
-    /// True once enabled, so that I/O queues may connect.
+    /// True once the controller is enabled, so that I/O queues may connect.
     pub fn is_ready(&self) -> bool {
         self.status & IS_READY != 0
     }
 
-    /// Notes that the host is alive.
+    /// Restarts the keep-alive timeout.
     pub fn hear(&mut self, now: u64) {
         self.heard = now;
     }
@@ -118,7 +119,7 @@ impl Controller {
         (patience > 0).then(|| self.heard + patience)
     }
 
-    /// Reports that a drive has become read-only.
+    /// Notifies the host that a drive became read-only.
     pub fn warn(&mut self, output: &Output) {
         if self.is_told || self.events & ENDED_BIT == 0 {
             return;
@@ -129,7 +130,7 @@ impl Controller {
         }
     }
 
-    /// Drives may have changed zones by themselves.
+    /// Notifies the host of zones changed by the drives.
     pub fn tell_altered(&mut self, subsystem: &Subsystem, output: &Output) {
         if self.events & ALTERED_BIT == 0 || self.discovers {
             return;
@@ -147,7 +148,7 @@ impl Controller {
         }
     }
 
-    /// The log of changed zones of a namespace.
+    /// Log page of the zones that a namespace's drive has changed.
     fn altered_log(&mut self, entry: &Entry, subsystem: &Subsystem) -> Result<Vec<u8>, Status> {
         let number = entry.namespace();
         let namespace = subsystem.namespace(number)?;
@@ -190,7 +191,7 @@ impl Controller {
             {
                 direct(entry, subsystem, opcode == admin::DIRECTIVE_RECEIVE)
             }
-            // Abort aborts nothing: it all ends soon.
+            // Abort succeeds without effect: all commands complete soon.
             admin::ABORT if !self.discovers => Ok(End::Result(1)),
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -234,7 +235,7 @@ impl Controller {
         let before = std::mem::replace(&mut self.configuration, value);
         if (before ^ value) & ENABLED != 0 {
             self.status = if value & ENABLED != 0 { IS_READY } else { 0 };
-            // Requests of before a reset are not answered.
+            // Event requests from before a reset are dropped.
             self.waiting.clear();
             self.is_told = false;
         }
@@ -256,7 +257,7 @@ impl Controller {
         if by_set.contains(&what) && !is_known {
             return Err(Status::INVALID_FIELD);
         }
-        // Namespaces of a command set, or all.
+        // Namespaces of one command set, or of all.
         let numbered = subsystem.namespaces.iter().zip(1..);
         let of_set = |set: u8| {
             numbered.filter(move |(it, _)| it.command_set() == set).map(|(_, number)| number)
@@ -378,7 +379,7 @@ impl Controller {
             }
             EVENTS => self.events = value,
             KEEP_ALIVE => self.patience_ms = value,
-            // There is one combination.
+            // Only one combination exists.
             COMMAND_SETS if value.trailing_zeros() >= 9 => {}
             ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY
             | PLACEMENT => {
@@ -391,7 +392,7 @@ impl Controller {
 
     fn get(&self, entry: &Entry) -> Result<End, Status> {
         let value = match entry.word(10) as u8 {
-            // No limit to a burst.
+            // No burst limit.
             ARBITRATION => 7,
             POWER | ERROR_RECOVERY | ATOMICITY | COMMAND_SETS => 0,
             TEMPERATURE => 343,
@@ -405,7 +406,7 @@ impl Controller {
     }
 }
 
-/// Placement handles of an endurance group, in the form of the feature.
+/// Placement handles of an endurance group, as the value of the feature.
 fn placement_in_use(entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
     let namespace = subsystem.of_group(entry.word(11) & 0xffff)?;
     Ok(End::Result(u64::from(namespace.handles.is_some())))
@@ -422,12 +423,12 @@ fn direct(entry: &Entry, subsystem: &Subsystem, receives: bool) -> Result<End, S
     Ok(End::Data(page))
 }
 
-/// True for features that discovery controllers have.
+/// True for features of discovery controllers.
 fn is_common(entry: &Entry) -> bool {
     matches!(entry.word(10) as u8, EVENTS | KEEP_ALIVE)
 }
 
-/// Request of a host to connect: the words of the command Connect, and its data.
+/// Parameters of the command Connect, from its words and its data.
 pub struct Connect {
     pub queue: u16,
     pub size: u16,
@@ -437,13 +438,14 @@ pub struct Connect {
     pub discovers: bool,
 }
 
-/// Bytes of the data of Connect.
+/// Size of the data of Connect.
 pub const CONNECT_BYTES: usize = 1024;
-/// Any controller.
+/// Controller id that requests a new controller.
 pub const NEW_CONTROLLER: u16 = 0xffff;
 
 impl Connect {
-    /// Reads the feature; otherwise the status, and what was wrong: the offset, and 1 for the data.
+    /// Parses Connect. On failure returns the status and the position of the error: its offset, and
+    /// 1 if it lies in the data.
     pub fn read(entry: &Entry, data: &[u8], name: &str) -> Result<Connect, (Status, u64)> {
         let invalid = |at: u64| (Status::CONNECT_INVALID_PARAMETERS, at);
         if entry.word(10) & 0xffff != 0 {

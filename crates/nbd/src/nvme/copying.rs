@@ -1,4 +1,4 @@
-//! The command Copy: ranges of the same namespace or of others are read, and written one behind the other.
+//! The command Copy: reads ranges of any namespace and writes them consecutively.
 
 use super::command::{Entry, Status, io, le16, le32, le64};
 use super::limits::{COPY_ANY, COPY_SAME, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES};
@@ -8,10 +8,10 @@ use crate::local::{LocalClient, Reply, Wanted};
 use crate::protocol::{Command, Refusal};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of the description of a range.
+/// Size of a range descriptor.
 const RANGE_BYTES: usize = 32;
 
-/// Bytes of descriptions that a command sends; otherwise its refusal.
+/// Size of a command's range descriptors; an error status if invalid.
 pub fn sends(entry: &Entry) -> Result<usize, Status> {
     let ranges = (entry.word(12) as usize & 0xff) + 1;
     if !matches!(format(entry), COPY_SAME | COPY_ANY) {
@@ -28,7 +28,7 @@ fn format(entry: &Entry) -> u32 {
     entry.word(12) >> 8 & 0xf
 }
 
-/// A range to be read: whose it is, and where it lies.
+/// A source range: client, offset, length.
 type Source<'a> = (&'a LocalClient, u64, u32);
 
 /// Reads the ranges, then writes them.
@@ -74,7 +74,7 @@ pub fn begin(
             let wanted = Wanted { fua, handle, ..Wanted::write(to, data) };
             client.ask_at_once(wanted, held_back, reply);
         }
-        // Not all could be read.
+        // Some ranges were unreadable.
         Err(Refusal::Io) if !client.is_off() && !client.is_closed() => {
             output.complete(id, 0, status(Refusal::Io, io::READ));
         }
@@ -87,10 +87,10 @@ pub fn begin(
     Ok(())
 }
 
-/// Continuation with all data, or the first error.
+/// Callback with all data, or with the first error.
 type Whole = Box<dyn FnOnce(Result<Vec<u8>, Refusal>) + Send>;
 
-/// Data that come in any order: how many parts are still to come, each part, and the first error.
+/// Data parts that arrive in any order: number of missing parts, the parts, and the first error.
 struct Parts {
     left: usize,
     data: Vec<Vec<u8>>,
@@ -98,7 +98,7 @@ struct Parts {
     whole: Option<Whole>,
 }
 
-/// The replies to `count` reads, whose data are put together in the order of the reads.
+/// Replies to `count` reads, whose data are concatenated in the order of the reads.
 fn in_order(count: usize, whole: Whole) -> Vec<Reply> {
     let (parts, whole) = (vec![Vec::new(); count], Some(whole));
     let shared = Arc::new(Mutex::new(Parts { left: count, data: parts, failed: None, whole }));

@@ -7,7 +7,7 @@ use crate::listen::ClientStream;
 use engine::SECTOR_BYTES;
 use std::io::{self as system, ErrorKind, Read, Write};
 
-/// Transport options: digests of headers and of data, alignment in words beyond one.
+/// Transport options: header digest, data digest, and data alignment in words minus one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NvmeTerms {
     pub header_digest: bool,
@@ -22,7 +22,7 @@ pub struct NvmeHost {
     next: u16,
 }
 
-/// Status of a command.
+/// Outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub status: Status,
@@ -38,7 +38,7 @@ impl Done {
 }
 
 impl NvmeHost {
-    /// Agrees on the terms.
+    /// Negotiates the transport options.
     pub fn new(mut stream: ClientStream, terms: NvmeTerms) -> system::Result<Self> {
         let mut words = [0; 128];
         (words[2], words[4], words[10]) = (128, 128, terms.alignment);
@@ -52,7 +52,7 @@ impl NvmeHost {
         Ok(NvmeHost { stream, terms, next: 0 })
     }
 
-    /// Connects a queue of a controller (0xffff: a new one); the answer has the controller's number.
+    /// Connects a queue of a controller (0xffff: a new one). The result holds the controller's id.
     pub fn connect(
         &mut self,
         name: &str,
@@ -71,7 +71,7 @@ impl NvmeHost {
         self.ask(entry, &data, 0)
     }
 
-    /// Connects an admin queue and enables its controller; its number.
+    /// Connects an admin queue and enables its controller. Returns the controller's id.
     pub fn admin(&mut self, name: &str, patience_ms: u32) -> system::Result<u16> {
         let done = self.connect(name, (0, 0xffff), patience_ms)?;
         if done.status != Status::SUCCESS {
@@ -84,17 +84,17 @@ impl NvmeHost {
         Ok(done.result as u16)
     }
 
-    /// Reads some bytes of the first namespace.
+    /// Reads bytes of the first namespace.
     pub fn read(&mut self, offset: u64, length: u32) -> system::Result<Done> {
         self.ask(blocks(io::READ, offset, length), &[], length)
     }
 
-    /// Writes there.
+    /// Writes bytes of the first namespace.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> system::Result<Done> {
         self.ask(blocks(io::WRITE, offset, data.len() as u32), data, 0)
     }
 
-    /// A command with data to send, or room for data; how it ended.
+    /// Executes a command with data to send, or a receive buffer.
     pub fn ask(
         &mut self,
         entry: [u8; ENTRY_BYTES],
@@ -146,7 +146,7 @@ impl NvmeHost {
         words
     }
 
-    /// Waits for the completion, sending data on request and collecting data from the controller.
+    /// Waits for the completion; sends data on request and collects received data.
     pub fn done(&mut self, data: &[u8]) -> system::Result<Done> {
         let mut found = Vec::new();
         loop {
@@ -175,7 +175,7 @@ impl NvmeHost {
         }
     }
 
-    /// The type of the next PDU, its header, and its data, with digests checked.
+    /// Type, header and data of the next PDU, with verified digests.
     pub fn next_pdu(&mut self) -> system::Result<(u8, Vec<u8>, Vec<u8>)> {
         let mut head = vec![0; 8];
         self.stream.read_exact(&mut head)?;
@@ -215,7 +215,7 @@ pub fn command(opcode: u8, namespace: u32) -> [u8; ENTRY_BYTES] {
     entry
 }
 
-/// A command on bytes of the first namespace.
+/// A command on a byte range of the first namespace.
 pub fn blocks(opcode: u8, offset: u64, length: u32) -> [u8; ENTRY_BYTES] {
     let mut entry = command(opcode, 1);
     entry[40..48].copy_from_slice(&(offset / SECTOR_BYTES).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Data of the command Identify on controllers and namespaces.
+//! Data of the command Identify for controllers and namespaces.
 
 use super::limits::{
     ATOMIC_BYTES, COPY_FORMATS, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES, MOST_RANGE_BYTES,
@@ -8,10 +8,10 @@ use super::wire::MOST_IN_CAPSULE;
 use crate::zones::ZoneLimits;
 use engine::{Namespace as Part, SECTOR_BYTES};
 
-/// Bytes of each answer.
+/// Size of each Identify page.
 const PAGE_BYTES: usize = 4096;
 
-/// Kinds of answers.
+/// Identify types (CNS).
 pub const NAMESPACE: u8 = 0x00;
 pub const CONTROLLER: u8 = 0x01;
 pub const ACTIVE: u8 = 0x02;
@@ -22,25 +22,25 @@ pub const ACTIVE_OF_SET: u8 = 0x07;
 pub const NAMESPACE_IN_GENERAL: u8 = 0x08;
 pub const COMMAND_SETS: u8 = 0x1c;
 
-/// Command sets: of blocks, and of zones.
+/// Command sets: NVM (blocks) and zoned.
 pub const BLOCKS: u8 = 0;
 pub const ZONES: u8 = 2;
-/// The version of the specification that is followed: 1.4.
+/// Implemented version of the specification: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
-/// Types of controllers: discovery, and with namespaces.
+/// Controller types: discovery, and I/O.
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
 
-/// Subsystem of a controller.
+/// Names of a controller's subsystem.
 #[derive(Debug, Clone)]
 pub struct Name {
-    /// The qualified name of the subsystem.
+    /// Qualified name of the subsystem.
     pub subsystem: String,
     /// Serial number.
     pub serial: String,
 }
 
-/// The version of this program as a revision of firmware.
+/// This program's version as firmware revision.
 pub fn firmware() -> [u8; 8] {
     let mut text = [b' '; 8];
     let version = env!("CARGO_PKG_VERSION").as_bytes();
@@ -49,8 +49,8 @@ pub fn firmware() -> [u8; 8] {
     text
 }
 
-/// A controller with `namespaces`, or a discovery controller; with placement handles in the given
-/// endurance groups, and with zones.
+/// Identify page of an I/O controller with `namespaces`, or of a discovery controller. Endurance
+/// groups with placement handles and zones add their fields.
 pub fn controller(
     name: &Name,
     id: u16,
@@ -65,7 +65,7 @@ pub fn controller(
     page.byte(77, TRANSFER_POWER);
     page.u16(78, id);
     page.u32(80, VERSION);
-    // Traffic counts as keep alive.
+    // Traffic restarts the keep-alive timeout.
     page.u32(96, 1 << 6);
     page.byte(111, if discovers { DISCOVERY_TYPE } else { IO_TYPE });
     page.byte(259, MOST_EVENTS as u8 - 1);
@@ -74,17 +74,17 @@ pub fn controller(
     // Log pages: health by namespace, commands, longer ones by offset.
     page.byte(261, 1 | 1 << 1 | 1 << 2);
     page.byte(262, MOST_ERRORS as u8 - 1);
-    // Limits of temperature, kelvin: none is modelled.
+    // Temperature limits, kelvin; temperature is not modelled.
     page.u16(266, 343);
     page.u16(268, 353);
-    // Granularity of keep alive, in 100 ms.
+    // Granularity of the keep-alive timeout, in 100 ms.
     page.u16(320, 1);
     page.u16(514, QUEUE_ENTRIES);
     page.text_ended(768, 256, &name.subsystem);
-    // In 16 bytes: a command with its data, and a completion.
+    // In units of 16 bytes: a command with its data, and a completion.
     page.u32(1792, (64 + MOST_IN_CAPSULE as u32) / 16);
     page.u32(1796, 1);
-    // Data blocks, in the capsule or by the transport; offsets refer to data in the capsule.
+    // Data in the capsule or by the transport; offsets refer to the capsule's data.
     page.u32(536, 1 | 1 << 20);
     page.byte(1803, 1);
     if !discovers {
@@ -93,29 +93,31 @@ pub fn controller(
         page.u32(516, namespaces as u32);
         // Compare, write uncorrectable, dataset management, write zeroes, verify, copy.
         page.u16(520, 1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8);
-        // Maximum blocks of a fused compare and write, zero-based.
+        // Maximum blocks of an atomic compare and write, zero-based.
         page.u16(522, 1);
         page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
         page.u16(534, COPY_FORMATS);
         if let Some(groups) = groups {
-            // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
+            // Endurance groups and flexible data placement, traffic-based keep-alive, and
+            // directives.
             page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
             page.u16(256, 1 << 5);
             page.u16(340, groups as u16);
         }
-        // A notice of changed zones.
+        // Notice of changed zones.
         page.u32(92, u32::from(zones) << 27);
-        // A write cache; a flush may be for all namespaces.
+        // A volatile write cache; a flush may cover all namespaces.
         page.byte(525, 1 | 3 << 1);
     }
     page.0
 }
 
-/// Zones of a namespace, in blocks of that size (`NVMe` Zoned Namespace Command Set 1.1, 4.1.5.1).
+/// Zone fields of a namespace with the given block size (`NVMe` Zoned Namespace Command Set 1.1,
+/// 4.1.5.1).
 pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
     let mut page = Page::default();
     let blocks = |bytes: u64| bytes / u64::from(block);
-    // Reads over borders, and windows of random writes.
+    // Reads across zone borders, and windows of random writes (ZRWA).
     page.u16(2, u16::from(limits.read_across) | u16::from(limits.windows > 0) << 1);
     // Zero-based.
     page.u32(4, limits.active - 1);
@@ -124,25 +126,25 @@ pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
         page.u32(44, limits.windows - 1);
         page.u16(48, blocks(limits.granularity) as u16);
         page.u16(50, blocks(limits.window) as u16);
-        // The host may commit.
+        // Explicit commits are supported.
         page.byte(52, 1);
     }
     page.bytes(2816, &blocks(limits.size).to_le_bytes());
     page.0
 }
 
-/// Zone features of a controller with that smallest limit of an append.
+/// Zone fields of a controller; `append` is the smallest append limit of its namespaces.
 pub fn zoned_limits(append: u64) -> Vec<u8> {
     let mut page = Page::default();
     let pages = append / PAGE_BYTES as u64;
     let power = pages.max(1).ilog2() as u8;
-    // 0 is as much as of any command.
+    // 0 stands for the maximum transfer size of any command.
     page.byte(0, if power >= TRANSFER_POWER { 0 } else { power });
     page.0
 }
 
-/// A namespace: its part of the device, whether it is read-only, its id as 16 bytes; its endurance group, if there are
-/// such.
+/// Identify page of a namespace: its part of the device, read-only flag, 16-byte id, and endurance
+/// group if any.
 pub fn namespace(
     part: &Part,
     read_only: bool,
@@ -158,9 +160,9 @@ pub fn namespace(
         page.bytes(at, &(bytes / u64::from(block)).to_le_bytes());
     }
     page.byte(24, u8::from(part.is_thin()));
-    // Deallocated blocks read as zeroes, and write zeroes may deallocate.
+    // Deallocated blocks read as zeroes, and Write Zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
-    // Copy: blocks of a range, of all, and ranges, counted from none on.
+    // Copy limits: blocks per range, blocks in total, and zero-based number of ranges.
     page.u16(74, (MOST_COPIED_EACH / block) as u16);
     page.u32(76, MOST_COPIED / block);
     page.byte(80, MOST_COPIED_RANGES as u8 - 1);
@@ -171,16 +173,16 @@ pub fn namespace(
     page.0
 }
 
-/// Fields of a namespace that all command sets have.
+/// Namespace fields common to all command sets.
 pub fn in_general(read_only: bool) -> Vec<u8> {
     let mut page = Page::default();
     page.byte(8, u8::from(read_only));
-    // Ready.
+    // The namespace is ready.
     page.byte(14, 1);
     page.0
 }
 
-/// Numbers of active namespaces that follow `after`.
+/// Active namespace ids greater than `after`.
 pub fn active(namespaces: impl Iterator<Item = u32>, after: u32) -> Vec<u8> {
     let mut page = Page::default();
     let next = namespaces.filter(|number| *number > after).take(PAGE_BYTES / 4);
@@ -190,7 +192,7 @@ pub fn active(namespaces: impl Iterator<Item = u32>, after: u32) -> Vec<u8> {
     page.0
 }
 
-/// The descriptors of a namespace: its ids and its command set.
+/// Identification descriptors of a namespace: its id and its command set.
 pub fn descriptors(id: &[u8; 16], set: u8) -> Vec<u8> {
     let mut page = Page::default();
     page.bytes(0, &[2, 16, 0, 0]);
@@ -202,27 +204,27 @@ pub fn descriptors(id: &[u8; 16], set: u8) -> Vec<u8> {
     page.0
 }
 
-/// The limits of the command set for blocks.
+/// Limits of the NVM command set.
 pub fn limits() -> Vec<u8> {
     let mut page = Page::default();
     page.u32(4, MOST_RANGE_BYTES / SECTOR_BYTES as u32);
     page.0
 }
 
-/// The combinations of command sets: one, of blocks, and of zones if there are some.
+/// The only combination of command sets: NVM, and zoned if a namespace has zones.
 pub fn command_sets(zones: bool) -> Vec<u8> {
     let mut page = Page::default();
     page.byte(0, 1 | u8::from(zones) << ZONES);
     page.0
 }
 
-/// An empty answer.
+/// An empty page.
 pub fn nothing() -> Vec<u8> {
     Page::default().0
 }
 
-/// The capabilities of a controller: sizes of queues, contiguous, 5 s to be ready, blocks, and with zones several
-/// command sets.
+/// Controller capabilities: queue sizes, contiguous queues, 5 s to become ready, the NVM command
+/// set, and several command sets if zones exist.
 pub fn capabilities(zones: bool) -> u64 {
     u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37 | u64::from(zones) << 43
 }
@@ -259,13 +261,13 @@ impl Page {
         self.bytes(at, &value.to_le_bytes());
     }
 
-    /// A text that is filled with spaces.
+    /// Writes a space-padded text.
     fn text(&mut self, at: usize, most: usize, text: &str) {
         self.0[at..at + most].fill(b' ');
         self.bytes(at, &text.as_bytes()[..text.len().min(most)]);
     }
 
-    /// A text that ends with a zero.
+    /// Writes a zero-terminated text.
     fn text_ended(&mut self, at: usize, most: usize, text: &str) {
         self.bytes(at, &text.as_bytes()[..text.len().min(most - 1)]);
     }

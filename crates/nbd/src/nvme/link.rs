@@ -1,4 +1,5 @@
-//! A connection, which is a queue of a controller: its input, transfers of data, and commands that wait.
+//! A connection, which carries one queue of a controller: its input, data transfers and waiting
+//! commands.
 
 use super::command::{ENTRY_BYTES, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status};
 use super::limits::QUEUE_ENTRIES;
@@ -18,19 +19,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Size of one socket read.
 const INPUT_BYTES: usize = 64 << 10;
-/// Maximum bytes of writes in transit, for all queues and for one. Each may have one write at a
-/// time in any case.
+/// Maximum bytes of writes in transit, for all queues and for one. Each queue may always have one
+/// write in transit.
 const MOST_GRANTED: usize = 64 << 20;
 const MOST_GRANTED_EACH: usize = 16 << 20;
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Not yet a queue.
+    /// Not connected to a queue yet.
     New,
     /// The admin queue of a controller.
     Admin(u16),
-    /// An I/O queue of a controller, with its number.
+    /// An I/O queue: controller id and queue number.
     Queue(u16, u16),
 }
 
@@ -44,7 +45,7 @@ impl Role {
     }
 }
 
-/// Data of a command that are coming.
+/// A data transfer of a command in progress.
 struct Transfer {
     entry: Entry,
     data: Vec<u8>,
@@ -53,36 +54,36 @@ struct Transfer {
     is_damaged: bool,
 }
 
-/// A command that waits for room in a server.
+/// A command that waits for room at a server.
 struct Waiting {
     entry: Entry,
     data: Vec<u8>,
     grant: Option<Grant>,
-    /// The comparison of a fused write, with its expected data.
+    /// First command of a fused pair, with its expected data.
     first: Option<(Entry, Vec<u8>)>,
 }
 
-/// The first command of a fused pair: what it expects, unless it cannot be.
+/// First command of a fused pair, and its expected data; `None` if it already failed.
 struct First {
     entry: Entry,
     expected: Option<Vec<u8>>,
 }
 
-/// A command that concerns the target: of an admin queue, or to connect one. Its data came with it.
+/// A command for the target: an admin command, or Connect. Its data are complete.
 pub struct Told {
     pub entry: Entry,
     pub data: Vec<u8>,
     pub is_damaged: bool,
 }
 
-/// A connection; the target stores its fields between turns.
+/// A connection; the target keeps its state here between turns.
 pub struct Link {
     pub stream: ClientStream,
     pub output: Arc<Output>,
     pub role: Role,
     /// Time of the connection.
     pub since: u64,
-    /// Properties of a queue: how many commands may be in it.
+    /// Maximum number of commands in the queue.
     pub size: u16,
     /// Shared state of an I/O queue.
     pub lane: Option<Arc<Lane>>,
@@ -92,14 +93,15 @@ pub struct Link {
     input: Vec<u8>,
     unread: Range<usize>,
     transfers: Vec<Option<Transfer>>,
-    /// The transfer whose data come now.
+    /// Transfer whose data arrive now.
     current: usize,
-    /// Commands whose data may not come yet, with the bytes of these, and commands that wait.
+    /// Commands that must not send their data yet, with the bytes of data; and commands that wait
+    /// for room.
     wanting: VecDeque<(Entry, usize)>,
     waiting: VecDeque<Waiting>,
-    /// First command of a pair, before the second.
+    /// First command of an incomplete fused pair.
     half_pair: Option<First>,
-    /// Bytes of writes that may come to all queues, and to this one.
+    /// Bytes of writes in transit, for all queues and for this one.
     granted: Arc<AtomicUsize>,
     own: Arc<AtomicUsize>,
 }
@@ -134,7 +136,7 @@ impl Link {
         })
     }
 
-    /// Turns the connection into a queue of this size; an I/O queue has a lane.
+    /// Turns the connection into a queue of this size; I/O queues have a lane.
     pub fn become_queue(&mut self, role: Role, size: u16, lane: Option<Lane>) {
         (self.role, self.size, self.lane) = (role, size, lane.map(Arc::new));
     }
@@ -164,7 +166,7 @@ impl Link {
         }
     }
 
-    /// Processes the input up to a command that concerns the target.
+    /// Processes input until a command for the target.
     pub fn next(&mut self, subsystem: &Subsystem) -> Option<Told> {
         while self.output.readiness().reads {
             let mut words = Vec::new();
@@ -214,7 +216,7 @@ impl Link {
         subsystem: &Subsystem,
     ) -> Option<Told> {
         if self.output.take() > u32::from(self.size) {
-            // More than the queue has room for.
+            // More commands than the queue's size.
             self.refuse(Fatal::Sequence, 0, 0..0);
             return None;
         }
@@ -229,7 +231,7 @@ impl Link {
         None
     }
 
-    /// A command that is alone.
+    /// Handles an unfused command.
     fn take(&mut self, entry: Entry, data: Range<usize>, is_damaged: bool, subsystem: &Subsystem) {
         match self.placed(&entry, data, is_damaged, subsystem) {
             Ok(Some(data)) => {
@@ -240,7 +242,8 @@ impl Link {
         }
     }
 
-    /// A command of a fused pair, or one that stands where its second should. The data of both are in their capsules.
+    /// Handles a command of a fused pair, or a command in place of the pair's second one. The data
+    /// of both are in their capsules.
     #[cold]
     fn fuse(&mut self, entry: Entry, data: Range<usize>, is_damaged: bool, subsystem: &Subsystem) {
         let first = self.half_pair.take();
@@ -266,7 +269,7 @@ impl Link {
             return self.output.complete(entry.id(), 0, Status::MISSING_FUSED);
         };
         let Some(expected) = expected else {
-            // The host has received the reason.
+            // The first command's completion carries the reason.
             return self.output.complete(entry.id(), 0, Status::FAILED_FUSED);
         };
         let is_pair = before.namespace() == entry.namespace() && before.blocks() == entry.blocks();
@@ -286,7 +289,7 @@ impl Link {
         }
     }
 
-    /// The data of a command of an I/O queue; `None` if they are to come by the transport.
+    /// Data of an I/O command; `None` if a transport transfer follows.
     fn placed(
         &mut self,
         entry: &Entry,
@@ -351,7 +354,7 @@ impl Link {
         }
     }
 
-    /// Executes a command, unless it must wait.
+    /// Executes a command, or lets it wait.
     fn begin(&mut self, one: Waiting, subsystem: &Subsystem) {
         let Some(lane) = &self.lane else { return };
         if !self.waiting.is_empty() || !self.has_room(&one.entry, lane, subsystem) {
@@ -372,14 +375,14 @@ impl Link {
         }
     }
 
-    /// True if a command may begin: the executing clients have room, and the host accepts data.
+    /// True if a command may start: its clients have room, and the host accepts data.
     fn has_room(&self, entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
         let may_tell =
             !requests::is_told(entry) || lane.may_tell() && self.output.readiness().reads;
         may_tell && requests::has_room(entry, lane, subsystem)
     }
 
-    /// Continues waiting commands.
+    /// Executes waiting commands as far as possible.
     pub fn proceed(&mut self, subsystem: &Subsystem) {
         while let Some(lane) = &self.lane
             && let Some(first) = self.waiting.front()
@@ -412,7 +415,7 @@ impl Link {
         }
     }
 
-    /// True if input waits because the host accepts no data.
+    /// True if input waits until the host accepts data.
     pub fn has_input(&self) -> bool {
         !self.unread.is_empty()
     }

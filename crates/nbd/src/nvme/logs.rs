@@ -18,22 +18,22 @@ pub const CHANGED_ZONES: u8 = 0xbf;
 pub const EVERYWHERE: [u8; 5] = [SUPPORTED, ERRORS, HEALTH, FIRMWARE, EFFECTS];
 
 const ERROR_BYTES: usize = 64;
-/// The temperature that is reported, kelvin: not modelled, so room temperature is reported.
+/// Reported temperature, kelvin: room temperature, because none is modelled.
 const TEMPERATURE: u16 = 298;
-/// Spare below which a drive warns, percent.
+/// Spare threshold for a critical warning, percent.
 const SPARE_THRESHOLD: u8 = 10;
 /// A unit of data in the health log.
 const UNIT_BYTES: u64 = 512_000;
-/// Numbers of a discovery log: the transport TCP, addresses of IPv4 and IPv6, a subsystem of drives.
+/// Codes of the discovery log: transport TCP, address families IPv4 and IPv6, subsystem of drives.
 const TRANSPORT_TCP: u8 = 3;
 const INTERNET_4: u8 = 1;
 const INTERNET_6: u8 = 2;
 const SUBSYSTEM_NVM: u8 = 2;
 const RECORD_BYTES: usize = 1024;
-/// Any controller may be given to a host.
+/// Controller id that lets the target choose one.
 const ANY_CONTROLLER: u16 = 0xffff;
 
-/// The last errors of a controller.
+/// Error log of a controller.
 #[derive(Debug, Default)]
 pub struct Errors {
     count: u64,
@@ -41,7 +41,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// A command of a queue ended with an error.
+    /// Logs a command that completed with an error.
     pub fn note(&mut self, queue: u16, id: u16, status: Status) {
         self.count += 1;
         let mut entry = [0; ERROR_BYTES];
@@ -54,12 +54,12 @@ impl Errors {
         self.last.truncate(MOST_ERRORS);
     }
 
-    /// Number of events.
+    /// Number of errors since the controller started.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The page, the latest first.
+    /// The log page, latest error first.
     pub fn page(&self) -> Vec<u8> {
         let mut page: Vec<u8> = self.last.iter().flatten().copied().collect();
         page.resize(MOST_ERRORS * ERROR_BYTES, 0);
@@ -67,7 +67,7 @@ impl Errors {
     }
 }
 
-/// Combined health of several drives: what was done is added, the rest is the worst.
+/// Combined health of several drives: counters are summed, conditions are the worst.
 pub fn together(all: impl Iterator<Item = Health>) -> Health {
     all.reduce(|one, other| {
         let (a, b) = (one.served, other.served);
@@ -94,7 +94,7 @@ pub fn together(all: impl Iterator<Item = Health>) -> Health {
     .unwrap_or_default()
 }
 
-/// The page of health, with the number of errors.
+/// Health log page; `errors` is the number of error log entries.
 pub fn health(health: &Health, errors: u64) -> Vec<u8> {
     let mut page = vec![0; 512];
     page[0] = health.critical_warning;
@@ -119,7 +119,7 @@ pub fn health(health: &Health, errors: u64) -> Vec<u8> {
     page
 }
 
-/// The page of firmware: one slot, which is in use.
+/// Firmware log page: one slot, which is active.
 pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     let mut page = vec![0; 512];
     page[0] = 1;
@@ -127,8 +127,7 @@ pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     page
 }
 
-/// Log page of supported commands and effects; with commands for placement handles, and for zones
-/// of their command set.
+/// Log page of supported commands and effects. Placement handles and zones add their commands.
 pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let mut set = |at: usize, bits: u32| page[at..at + 4].copy_from_slice(&bits.to_le_bytes());
@@ -146,7 +145,7 @@ pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     for opcode in [io::FLUSH, io::READ, io::COMPARE, io::VERIFY] {
         set(1024 + 4 * usize::from(opcode), 1);
     }
-    // The second bit: the content of blocks changes.
+    // Bit 1: the command changes the content of blocks.
     if places {
         for opcode in [admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE] {
             set(4 * usize::from(opcode), 1);
@@ -171,7 +170,7 @@ pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     page
 }
 
-/// Log page of changed zones, by first block; of more than fit none are told.
+/// Log page of changed zones by first block; without starts there were too many to list.
 pub fn changed_zones(starts: Option<&[u64]>) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let starts = starts.filter(|all| all.len() < page.len() / 8);
@@ -183,7 +182,7 @@ pub fn changed_zones(starts: Option<&[u64]>) -> Vec<u8> {
     page
 }
 
-/// The page of the pages that there are.
+/// Log page of the supported log pages.
 pub fn supported(pages: &[u8]) -> Vec<u8> {
     let mut page = vec![0; 1024];
     for number in pages {
@@ -192,7 +191,7 @@ pub fn supported(pages: &[u8]) -> Vec<u8> {
     page
 }
 
-/// The page of a discovery controller: the one subsystem, at an address and a port.
+/// Log page of a discovery controller: the only subsystem, at an address and port.
 pub fn discovery(name: &str, address: &str, port: &str) -> Vec<u8> {
     let mut page = vec![0; 2 * RECORD_BYTES];
     page[..8].copy_from_slice(&1u64.to_le_bytes());

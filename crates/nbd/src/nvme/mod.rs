@@ -1,13 +1,12 @@
-//! The device as an `NVMe` drive on the network: a target of NVMe/TCP, without NBD.
+//! The device as an `NVMe` drive on the network: an NVMe/TCP target, without NBD.
 //!
-//! Devices are the namespaces of one subsystem. One thread reads the commands of hosts
-//! (`target.rs`; a connection is a queue, `link.rs`), and passes them to the servers of the
-//! namespaces as requests of clients within the process (`local.rs`), with their limits, faults,
-//! recordings and verdicts. It never blocks on a server: at the limits of a client the command
-//! waits in its queue. The server writes the reply when it is due; data that the host does not take
-//! wait, at most one PDU of them (`output.rs`). `wire.rs` is the transport, a state machine from
-//! bytes to events; `controller.rs` has the admin commands, `requests.rs` the I/O commands,
-//! `host.rs` a small initiator.
+//! Devices are namespaces of one subsystem. One thread reads the hosts' commands (`target.rs`; each
+//! connection is a queue, `link.rs`). It passes them to the namespaces' servers as requests of
+//! local clients (`local.rs`), with the same limits, faults, recordings and verdicts. It never
+//! blocks on a server: at a client's limits the command waits in its queue. The server writes each
+//! reply at its completion time; at most one PDU of unsent data per connection is buffered
+//! (`output.rs`). `wire.rs` is the transport, a state machine from bytes to events. `controller.rs`
+//! has the admin commands, `requests.rs` the I/O commands, `host.rs` a small initiator.
 
 #[cfg(test)]
 mod codes_tests;

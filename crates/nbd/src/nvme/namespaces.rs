@@ -1,4 +1,4 @@
-//! The namespaces of a subsystem, each a device that is served.
+//! Namespaces of a subsystem; each is a served device or a part of one.
 
 use super::command::{EVERY_NAMESPACE, Status};
 use super::identify::{self, Name};
@@ -16,29 +16,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The health of drives is cached for this multiple of its query time: 5 % of a server's.
+/// Cache time of the drives' health, as a multiple of its query time: queries take at most 5 % of a
+/// server.
 const HEALTH_PAUSE: u64 = 20;
 
-/// A device that is served, as a namespace.
+/// A served device as a namespace.
 pub struct Namespace {
     name: String,
-    /// A client for each I/O queue that there may be.
+    /// One client per possible I/O queue.
     clients: Vec<LocalClient>,
-    /// Control of its server.
+    /// Handle of its server.
     control: Control,
-    /// Export for hosts.
+    /// Export to hosts.
     pub export: Export,
-    /// Its part of the device.
+    /// Range of the device that the namespace covers.
     pub part: Part,
-    /// Number of its device, from 1, which is the endurance group.
+    /// Number of its device, from 1; also its endurance group.
     pub group: u32,
     /// Id (UUID).
     pub id: [u8; 16],
-    /// Placement handles, if any.
+    /// Naming of its placement handles, if any.
     pub handles: Option<Naming>,
-    /// Limits of zones, if any.
+    /// Zone limits, if any.
     pub zones: Option<ZoneLimits>,
-    /// True after a write refused at end of life.
+    /// True after a write was refused at end of life.
     pub has_ended: Arc<AtomicBool>,
 }
 
@@ -49,8 +50,8 @@ impl fmt::Debug for Namespace {
 }
 
 impl Namespace {
-    /// A part of a device with a name, that these clients and this control have, and with placement handles or zones if
-    /// it has some.
+    /// A named part of a device, served through `clients` and `control`, with its placement handles
+    /// and zones, if any.
     pub fn new(
         name: &str,
         clients: Vec<LocalClient>,
@@ -73,7 +74,7 @@ impl Namespace {
     /// State of the placement handles.
     ///
     /// # Errors
-    /// The status for a host, where it has none.
+    /// A status for the host if the namespace has none.
     pub fn placement(&self) -> Result<Placement, Status> {
         if self.handles.is_none() {
             return Err(Status::FDP_DISABLED);
@@ -86,10 +87,10 @@ impl Namespace {
         self.clients.first().map_or(0, LocalClient::altered)
     }
 
-    /// The zones that its drive has changed by itself since it had done so `since` times, and how often it has.
+    /// Zones that the drive has changed since its `since`th change, and the number of changes.
     ///
     /// # Errors
-    /// The status for a host, where it has none.
+    /// A status for the host if the namespace has no zones.
     pub fn zones_altered(&self, since: u64) -> Result<ZonesAltered, Status> {
         if self.zones.is_none() {
             return Err(Status::INVALID_LOG_PAGE);
@@ -111,20 +112,21 @@ impl Namespace {
     }
 }
 
-/// All namespaces, with common data for hosts.
+/// All namespaces, with the data of the subsystem.
 pub struct Subsystem {
     pub name: Name,
-    /// Address and port.
+    /// Address and port of the target.
     pub place: (String, String),
     pub namespaces: Vec<Namespace>,
     clock: WallClock,
-    /// Cached health by namespace, with its expiry.
+    /// Cached health by namespace, and its expiry time.
     health: Vec<Health>,
     healthy_until: u64,
 }
 
 impl Subsystem {
-    /// Namespaces at an address, from which their ids are derived reproducibly.
+    /// A subsystem of namespaces at an address; its namespace ids derive reproducibly from the
+    /// address.
     pub fn new(mut namespaces: Vec<Namespace>, place: (String, String), bell: &Control) -> Self {
         let mut groups: Vec<Control> = Vec::new();
         for (number, namespace) in namespaces.iter_mut().enumerate() {
@@ -147,39 +149,39 @@ impl Subsystem {
         Subsystem { name, place, namespaces, clock, health: Vec::new(), healthy_until: 0 }
     }
 
-    /// The namespace with an id.
+    /// Namespace by id.
     pub fn namespace(&self, number: u32) -> Result<&Namespace, Status> {
         let place = number.checked_sub(1).ok_or(Status::INVALID_NAMESPACE)?;
         self.namespaces.get(place as usize).ok_or(Status::INVALID_NAMESPACE)
     }
 
-    /// A namespace of an endurance group.
+    /// First namespace of an endurance group.
     pub fn of_group(&self, group: u32) -> Result<&Namespace, Status> {
         self.namespaces.iter().find(|it| it.group == group).ok_or(Status::INVALID_FIELD)
     }
 
-    /// Number of endurance groups: one for each device.
+    /// Number of endurance groups: one per device.
     pub fn groups(&self) -> u32 {
         self.namespaces.iter().map(|it| it.group).max().unwrap_or(0)
     }
 
-    /// True if a namespace has placement handles.
+    /// True if any namespace has placement handles.
     pub fn places(&self) -> bool {
         self.namespaces.iter().any(|it| it.handles.is_some())
     }
 
-    /// True if a namespace has zones.
+    /// True if any namespace has zones.
     pub fn has_zones(&self) -> bool {
         self.namespaces.iter().any(|it| it.zones.is_some())
     }
 
-    /// The most bytes that an append may have on each of its zones.
+    /// Largest append that all zoned namespaces accept, bytes.
     pub fn most_appended(&self) -> u64 {
         let limits = self.namespaces.iter().filter_map(|it| it.zones.map(|it| it.append));
         limits.min().unwrap_or(0)
     }
 
-    /// True if a drive is off, and if one is no longer served.
+    /// True if any drive has no power.
     pub fn is_off(&self) -> bool {
         self.namespaces.iter().any(Namespace::is_off)
     }
@@ -190,7 +192,7 @@ impl Subsystem {
 
     /// True if a drive has refused a write since the last call.
     pub fn has_ended(&self) -> bool {
-        // All flags are cleared.
+        // Clears every flag, without short-circuit.
         self.namespaces.iter().filter(|it| it.has_ended.swap(false, Ordering::Relaxed)).count() > 0
     }
 
@@ -223,7 +225,7 @@ impl Subsystem {
     }
 }
 
-/// An id made of a text, as a UUID of the version for one's own use.
+/// A UUID of version 8 (custom) derived from a text.
 fn id(text: &str) -> [u8; 16] {
     let mut id = [0; 16];
     for (number, word) in id.as_chunks_mut::<4>().0.iter_mut().enumerate() {

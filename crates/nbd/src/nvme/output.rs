@@ -1,8 +1,8 @@
-//! Data to a host: completions and data, in order, written by whoever has them.
+//! Output to a host: completions and data, in order, from any thread.
 //!
-//! The server writes due replies on its own thread. Data refused by the socket wait, at most one
-//! PDU's: the rest is fetched when the host receives. So a queue that is not read costs next to
-//! nothing.
+//! The server writes replies on its own thread at their completion time. If the socket is full, at
+//! most one PDU of data is buffered, and the rest is fetched when the host receives. An unread
+//! queue therefore takes little memory.
 
 use super::command::{Status, completion};
 use super::logs::Errors;
@@ -16,19 +16,19 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes waiting besides data above which no more input is read.
+/// Buffered bytes, excluding data, above which no more input is read.
 const MOST_WORDS: usize = 64 << 10;
 /// Maximum size of a reused buffer.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// A read whose data were not sent completely.
+/// A read with unsent data.
 #[derive(Clone)]
 pub struct Reading {
     pub id: u16,
     pub client: LocalClient,
     pub offset: u64,
     pub length: u32,
-    /// Bytes sent.
+    /// Bytes of data already sent.
     pub done: u32,
 }
 
@@ -40,35 +40,35 @@ enum Item {
 struct State {
     stream: ClientStream,
     terms: Terms,
-    /// Bytes in transit, and the number already sent.
+    /// Buffered output, and the number of bytes already sent.
     words: Vec<u8>,
     sent: usize,
-    /// Following items, with their total bytes.
+    /// Output behind it, and its total bytes.
     queue: VecDeque<Item>,
     queued: usize,
-    /// Data of the first read are being fetched.
+    /// True while data of the first read are being fetched.
     fetches: bool,
     closed: bool,
-    /// True if the connection ends after the pending bytes.
+    /// True if the connection closes after the buffered bytes.
     leaves: bool,
-    /// Submission queue head, size, and number.
+    /// Head, size and number of the submission queue.
     head: u16,
     size: u16,
     number: u16,
     errors: Option<Arc<Mutex<Errors>>>,
 }
 
-/// The way to a host.
+/// Output channel to a host.
 pub struct Output {
     state: Mutex<State>,
-    /// Commands without completion, and true if the target waits for the next.
+    /// Number of commands without completion, and true if the target waits for the next completion.
     outstanding: AtomicU32,
     is_awaited: AtomicBool,
-    /// Wakes the thread of the target.
+    /// Handle that wakes the target's thread.
     bell: Control,
 }
 
-/// Readiness of a connection.
+/// Poll state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readiness {
     pub reads: bool,
@@ -105,19 +105,19 @@ impl Output {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the terms of the connection.
+    /// Stores the negotiated transport options.
     pub fn agree(&self, terms: Terms) {
         self.lock().terms = terms;
     }
 
-    /// The connection is a queue with this number and size, whose errors are noted there.
+    /// Assigns the queue's number and size, and its error log.
     pub fn connect(&self, number: u16, size: u16, errors: Arc<Mutex<Errors>>) {
         let mut state = self.lock();
         (state.number, state.size, state.errors) = (number, size, Some(errors));
         state.head = 1 % size;
     }
 
-    /// Takes a command from the queue; how many have no completion.
+    /// Counts a new command. Returns the number of outstanding ones.
     pub fn take(&self) -> u32 {
         let mut state = self.lock();
         state.head = (state.head + 1) % state.size;
@@ -125,7 +125,7 @@ impl Output {
         self.outstanding.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Readiness of the connection; `true` if more may be read.
+    /// Poll state of the connection: data to send, or room for more input.
     pub fn readiness(&self) -> Readiness {
         let state = self.lock();
         let waits = state.words.len() - state.sent + state.queued;
@@ -136,12 +136,12 @@ impl Output {
         }
     }
 
-    /// Adds bytes of the transport.
+    /// Sends bytes of the transport.
     pub fn say(&self, bytes: &[u8]) {
         self.lock().push(bytes);
     }
 
-    /// Data of a command may come.
+    /// Tells the host to send the data of a command.
     pub fn ready(&self, id: u16, transfer: u16, length: u32) {
         let mut state = self.lock();
         let mut words = Vec::new();
@@ -149,7 +149,7 @@ impl Output {
         state.push(&words);
     }
 
-    /// A command ends.
+    /// Completes a command.
     pub fn complete(&self, id: u16, result: u64, status: Status) {
         let mut state = self.lock();
         let mut words = Vec::new();
@@ -163,12 +163,12 @@ impl Output {
         }
     }
 
-    /// The target is woken when the next command ends.
+    /// Wakes the target at the next completion.
     pub fn await_an_end(&self) {
         self.is_awaited.store(true, Ordering::Relaxed);
     }
 
-    /// A command ends with data made here.
+    /// Completes a command with the given data.
     pub fn complete_with(&self, id: u16, data: &[u8]) {
         let mut state = self.lock();
         let mut words = Vec::new();
@@ -184,7 +184,8 @@ impl Output {
         self.outstanding.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A read ends; `data` are all of its data. The rest is fetched when the socket accepts it.
+    /// Completes a read whose data are complete. The rest that the socket does not accept is
+    /// fetched again later.
     pub fn deliver(&self, mut reading: Reading, data: &[u8]) {
         let mut state = self.lock();
         if !state.is_idle() {
@@ -209,7 +210,7 @@ impl Output {
         }
     }
 
-    /// Sends a piece of the data of a read, with its completion behind the last.
+    /// Sends a piece of a read's data; the completion follows the last piece.
     fn send(&self, state: &mut State, reading: &mut Reading, piece: &[u8]) {
         let at = reading.done;
         reading.done += piece.len() as u32;
@@ -224,8 +225,8 @@ impl Output {
         state.flush();
     }
 
-    /// Sends waiting items as far as the socket accepts them; a read whose next data are to be
-    /// [fetched](Output::fetch).
+    /// Sends buffered output as far as the socket accepts it. Returns a read whose next data must
+    /// be [fetched](Output::fetch).
     pub fn drain(&self) -> Option<Reading> {
         let mut state = self.lock();
         state.flush();
@@ -258,7 +259,7 @@ impl Output {
                 state.fetches = false;
                 match outcome {
                     Ok(data) => output.send(&mut state, &mut reading, data),
-                    // A part of its data is with the host, so that no status can be.
+                    // The host has received part of the data, so a status is no longer possible.
                     Err(_) => state.close(),
                 }
                 if reading.done < reading.length {
@@ -270,18 +271,18 @@ impl Output {
         );
     }
 
-    /// The connection ends once all is sent.
+    /// Closes the connection once all output is sent.
     pub fn leave(&self) {
         self.lock().leaves = true;
     }
 
-    /// The connection ends now.
+    /// Closes the connection now.
     pub fn close(&self) {
         self.lock().close();
         self.bell.wake();
     }
 
-    /// Wakes the target.
+    /// Wakes the target's thread.
     pub fn ring(&self) {
         self.bell.wake();
     }

@@ -1,4 +1,4 @@
-//! Answer owed to a command: its lane, the data that may come, and the answer.
+//! Pending reply to a command, with its lane and its grant of write data.
 
 use super::command::{Entry, Status, io};
 use super::namespaces::Namespace;
@@ -8,23 +8,23 @@ use crate::protocol::Refusal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The number of an I/O queue among all; it is free again when all that it asked is answered.
+/// Index of an I/O queue among all; free again once all its requests have replies.
 pub struct Lane {
     pub number: usize,
     taken: Arc<Vec<AtomicBool>>,
-    /// An answer with data made here is under way.
+    /// True while a generated reply is under way.
     tells: AtomicBool,
 }
 
 impl Lane {
-    /// A free lane.
+    /// Takes a free lane.
     pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
         let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
         Some(Lane { number, taken: Arc::clone(taken), tells: AtomicBool::new(false) })
     }
 
-    /// True if an answer may be made whose data are kept until the host takes them: one at a time, so that a queue that
-    /// is not read has not many of them.
+    /// True if another generated reply may start. Its data are buffered until the host receives
+    /// them, so a queue has at most one.
     pub fn may_tell(&self) -> bool {
         !self.tells.load(Ordering::Acquire)
     }
@@ -36,7 +36,7 @@ impl Drop for Lane {
     }
 }
 
-/// Bytes of writes that may come, until these are answered.
+/// Granted bytes of write data, counted until the writes have replies.
 pub struct Grant {
     bytes: usize,
     all: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant of bytes, beside those of all queues and of this one.
+    /// Adds a grant of `bytes` to the totals of all queues and of this one.
     pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
         all.fetch_add(bytes, Ordering::Relaxed);
         own.fetch_add(bytes, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Drop for Grant {
     }
 }
 
-/// Byte range of some blocks.
+/// Byte range of a range of blocks.
 pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let block = u64::from(namespace.part.wish.block);
     let most = namespace.export.bytes / block;
@@ -69,53 +69,54 @@ pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u
     Ok((namespace.part.first + first * block, (count * block) as u32))
 }
 
-/// The answer that a command is owed.
+/// Pending reply to a command.
 pub struct Owed {
     pub output: Arc<Output>,
     pub lane: Arc<Lane>,
     pub grant: Option<Grant>,
-    /// True if it waited for room.
+    /// True if the command waited for room.
     pub held_back: bool,
 }
 
 impl Owed {
-    /// An answer is made whose data are kept until the host takes them; no other is made until the
-    /// result is dropped.
+    /// Starts a generated reply, whose data are buffered until the host receives them. No other one
+    /// starts until the result is dropped.
     pub fn begin_telling(self) -> Telling {
         self.lane.tells.store(true, Ordering::Release);
         Telling(self)
     }
 
-    /// The client that serves it.
+    /// Client of the command's queue at a namespace.
     pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
         namespace.client(self.lane.number)
     }
 }
 
-/// Owed answer that is made here.
+/// A generated reply under way.
 pub struct Telling(Owed);
 
 impl Drop for Telling {
     fn drop(&mut self) {
         self.0.lane.tells.store(false, Ordering::Release);
-        // The next may begin.
+        // The next generated reply may start.
         self.0.output.ring();
     }
 }
 
-/// The reply to a command without data for the host; that to an append is where the data are.
+/// Reply callback of a command without data for the host. An append returns the address of its
+/// data.
 pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     let (id, opcode) = (entry.id(), entry.opcode());
     let has_ended = Arc::clone(&namespace.has_ended);
     let client = owed.client(namespace).clone();
     let (first, block) = (namespace.part.first, u64::from(namespace.part.wish.block));
     Box::new(move |outcome| {
-        // The lane and the grant are held until now.
+        // Keeps the lane and the grant until this reply.
         let mut owed = owed;
         if is_cut(&client, outcome.is_err(), &owed.output) {
             return;
         }
-        // Data may follow as soon as the host knows of the end.
+        // The host may send more data once it knows of the completion.
         drop(owed.grant.take());
         let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
         let result = outcome.ok().and_then(|words| words.first_chunk().copied());
@@ -128,7 +129,7 @@ pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     })
 }
 
-/// True if a request failed because the power was cut: then its connection ends without an answer.
+/// True if the request failed because of a power cut; the connection then ends without a reply.
 pub fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
     let is_cut = failed && (client.is_off() || client.is_closed());
     if is_cut {
@@ -137,7 +138,7 @@ pub fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
     is_cut
 }
 
-/// The status for an error of the server.
+/// Status of a server error.
 pub fn status(refusal: Refusal, opcode: u8) -> Status {
     match refusal {
         Refusal::NotPermitted => Status::READ_ONLY_RANGE,

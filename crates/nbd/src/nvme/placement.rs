@@ -1,7 +1,7 @@
-//! Placement handles in a controller's answers: the log pages of FDP, the status of handles, and
-//! directives.
+//! Placement handles as controllers report them: FDP log pages, handle status, and directives.
 //!
-//! After the NVM Express base specification 2.1, 5.1.12.1.28 to 5.1.12.1.31, and 8.1.8; the names are its.
+//! After the NVM Express base specification 2.1, 5.1.12.1.28 to 5.1.12.1.31, and 8.1.8, with its
+//! names.
 
 use super::command::{Entry, SGL_TRANSPORT, Status};
 use super::limits::MOST_BYTES;
@@ -15,21 +15,22 @@ pub const USAGE: u8 = 0x21;
 pub const STATISTICS: u8 = 0x22;
 pub const EVENTS: u8 = 0x23;
 
-/// Commands of management: report the status of handles, or begin other reclaim units.
+/// I/O management commands: report the handles' status, or start new reclaim units.
 const HANDLE_STATUS: u8 = 1;
 const UNIT_UPDATE: u8 = 1;
-/// Length of a command's list of handles.
+/// Size of an entry in a command's list of handles.
 const HANDLE_BYTES: usize = 2;
 const STATUS_BYTES: usize = 32;
 const EVENT_BYTES: usize = 64;
-/// Kinds of handles: with copies that share units, and with copies in units of their own.
+/// Handle types: copies share reclaim units (initially isolated), or have their own (persistently
+/// isolated).
 const INITIALLY_ISOLATED: u8 = 1;
 const PERSISTENTLY_ISOLATED: u8 = 2;
-/// A handle is in the list of a namespace.
+/// The host specified the handle.
 const HOST_SPECIFIED: u8 = 1;
 /// The configuration is valid.
 const IS_VALID: u8 = 1 << 7;
-/// Valid fields of an event: its placement identifier, its namespace, its place.
+/// Valid fields of an event: placement identifier, namespace, location.
 const HAS_IDENTIFIER: u8 = 1;
 const HAS_NAMESPACE: u8 = 1 << 1;
 const HAS_PLACE: u8 = 1 << 2;
@@ -49,7 +50,7 @@ fn put(page: &mut [u8], at: usize, value: u64, bytes: usize) {
     page[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
 }
 
-/// A log page of an endurance group, which is a device; `None` if it is none of these.
+/// An FDP log page of an endurance group; `None` for other log pages.
 pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<Vec<u8>, Status>> {
     if !(CONFIGURATIONS..=EVENTS).contains(&number) || !subsystem.places() {
         return None;
@@ -66,7 +67,7 @@ pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<V
     }))
 }
 
-/// The only configuration.
+/// Log page of the only configuration.
 fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     let (naming, handles) = (placement.naming, placement.naming.handles as usize);
     let size = (64 + 4 * handles).next_multiple_of(8);
@@ -74,7 +75,7 @@ fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     put(&mut page, 4, (16 + size) as u64, 4);
     let it = &mut page[16..];
     put(it, 0, size as u64, 2);
-    // With one reclaim group an identifier is the number of a handle.
+    // With one reclaim group an identifier equals the handle's number.
     it[2] = IS_VALID | naming.bits_of_group() as u8;
     put(it, 4, naming.groups.into(), 4);
     put(it, 8, handles as u64, 2);
@@ -89,7 +90,7 @@ fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     page
 }
 
-/// Use of each handle: the list of the namespace has all.
+/// Log page of the handles' use: the namespace lists them all.
 fn usage(placement: &Placement) -> Vec<u8> {
     let count = placement.naming.handles as usize;
     let mut page = vec![0; 8 + 8 * count];
@@ -98,7 +99,7 @@ fn usage(placement: &Placement) -> Vec<u8> {
     page
 }
 
-/// Bytes written, programmed and erased.
+/// Log page of bytes written, programmed and erased.
 fn statistics(placement: &Placement) -> Vec<u8> {
     let mut page = vec![0; 64];
     put(&mut page, 0, placement.host_bytes, 8);
@@ -107,8 +108,8 @@ fn statistics(placement: &Placement) -> Vec<u8> {
     page
 }
 
-/// The last events. The drive's account has no clock, so there is no time; the vendor bytes have
-/// the host bytes written instead.
+/// Log page of the latest events. The drive's event log has no clock, so the timestamp is zero; the
+/// vendor bytes hold the host bytes written.
 fn events(events: &[PlacementEvent], placement: &Placement, group: u32) -> Vec<u8> {
     let mut page = vec![0; 64 + EVENT_BYTES * events.len()];
     put(&mut page, 0, events.len() as u64, 4);
@@ -139,7 +140,7 @@ fn events(events: &[PlacementEvent], placement: &Placement, group: u32) -> Vec<u
     page
 }
 
-/// The handles of a namespace: what can be written to the unit of each before it needs another, in blocks.
+/// Status of a namespace's handles: remaining blocks of each reclaim unit.
 fn status(placement: &Placement, block: u32) -> Vec<u8> {
     let count = placement.handles.len();
     let mut page = vec![0; 16 + STATUS_BYTES * count];
@@ -155,7 +156,7 @@ fn status(placement: &Placement, block: u32) -> Vec<u8> {
     page
 }
 
-/// Bytes that the command of management sends; otherwise its refusal.
+/// Size of the data of a management command; an error status if invalid.
 pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
     let handles = namespace.handles.ok_or(Status::FDP_DISABLED)?;
     let count = (entry.word(10) >> 16) as usize + 1;
@@ -165,7 +166,7 @@ pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
     Ok(count * HANDLE_BYTES)
 }
 
-/// Placements that must start new reclaim units.
+/// Placements that need new reclaim units.
 pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status> {
     let (pairs, _) = data.as_chunks::<HANDLE_BYTES>();
     let naming = namespace.handles.unwrap_or_default();
@@ -173,7 +174,7 @@ pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status>
     all.map(|it| it.map(|it| it as u16).ok_or(Status::INVALID_FIELD)).collect()
 }
 
-/// Checks a query of handles before it waits.
+/// Validates a handle status query before it waits.
 pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if namespace.handles.is_none() {
         return Err(Status::FDP_DISABLED);
@@ -186,7 +187,7 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Answer to a query of handles.
+/// Reply to a handle status query.
 pub fn receive(entry: &Entry, placement: &Placement, block: u32) -> Vec<u8> {
     let wanted = 4 * (u64::from(entry.word(11)) + 1);
     let (_, _, room) = entry.data();
@@ -195,7 +196,7 @@ pub fn receive(entry: &Entry, placement: &Placement, block: u32) -> Vec<u8> {
     page
 }
 
-/// Checks that a write names a handle of the drive, where there are some.
+/// Checks that the placement handle of a write exists.
 pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     let kind = (entry.word(12) >> 20 & 0xf) as u8;
     let is_known = match kind {
@@ -206,8 +207,8 @@ pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// True for a directive without effect. Handles are never given back: a stream has the next one
-/// that is written with it.
+/// True for a directive without effect. Stream resources are never released or allocated: the next
+/// write with a stream takes its handle.
 fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
     match (kind, operation) {
         (STREAMS, ALLOCATE) => receives,
@@ -223,8 +224,8 @@ pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result
     let mut page = vec![0; 4096];
     match (kind, operation) {
         (IDENTIFY, PARAMETERS) if receives => {
-            // Both are supported and enabled, since they are one: streams are handles counted from
-            // 1.
+            // Streams and data placement are both supported and enabled: a stream is a handle,
+            // counted from 1.
             let all = 1 | 1 << STREAMS | 1 << PLACEMENT;
             (page[0], page[32], page[64]) = (all, all, all);
         }

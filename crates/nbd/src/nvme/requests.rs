@@ -1,4 +1,4 @@
-//! Commands of I/O queues: from a command to requests of a client, and from their outcome to a status.
+//! I/O commands: from a command to client requests, and from their outcome to a status.
 
 use super::command::{
     EVERY_NAMESPACE, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status, io, le32, le64,
@@ -18,7 +18,7 @@ const RANGE_BYTES: usize = 16;
 /// Maximum bytes of range descriptors.
 const MOST_DESCRIBED: usize = 4096;
 
-/// Bytes of data that a command of an I/O queue sends; otherwise its refusal.
+/// Size of the data of an I/O command; an error status if invalid.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     let every = entry.opcode() == io::FLUSH && entry.namespace() == EVERY_NAMESPACE;
     if every {
@@ -92,21 +92,21 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     }
 }
 
-/// Bytes of data sent with a command, at least `least`, given the host's own length. Descriptions
-/// of ranges may come with room for more of them: Linux always sends as many as there may be.
+/// Size of a command's data, at least `least`, given the host's length `said`. Range descriptors
+/// may have unused entries: Linux always sends the maximum number.
 pub fn comes(entry: &Entry, least: usize, said: usize) -> Result<usize, Status> {
     let may_be_longer = matches!(entry.opcode(), io::DATASET_MANAGEMENT | io::COPY);
     let fits = said == least || may_be_longer && (least..=MOST_DESCRIBED).contains(&said);
     if fits { Ok(said) } else { Err(Status::SGL_LENGTH_INVALID) }
 }
 
-/// The first byte and the number of bytes of a command's blocks.
+/// First byte and number of bytes of a command's blocks.
 fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let (first, count) = entry.blocks();
     bytes_of(first, count, namespace)
 }
 
-/// True if a command can be the first of a fused pair, or the second.
+/// Checks that a command may be the first or second of a fused pair.
 pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Result<(), Status> {
     let opcode = if is_first { io::COMPARE } else { io::WRITE };
     if entry.opcode() != opcode {
@@ -119,8 +119,7 @@ pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Resu
     if entry.data().0 == SGL_IN_CAPSULE { Ok(()) } else { Err(Status::SGL_TYPE_INVALID) }
 }
 
-/// Executes a fused pair, which was checked: Executes a checked fused pair: a write conditional on
-/// the comparison.
+/// Executes a checked fused pair: a write conditional on the comparison.
 pub fn execute_fused(
     first: &Entry,
     expected: Vec<u8>,
@@ -176,12 +175,12 @@ pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
     client.is_none_or(LocalClient::has_room)
 }
 
-/// True if the answer to a command is made here and kept until the host takes it.
+/// True for commands with a generated reply, buffered until the host receives it.
 pub fn is_told(entry: &Entry) -> bool {
     matches!(entry.opcode(), io::ZONE_RECEIVE | io::MANAGEMENT_RECEIVE)
 }
 
-/// Executes a [checked](sends) I/O command with its data.
+/// Executes an I/O command that [`sends`] accepted, with its data.
 pub fn execute(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) {
     let id = entry.id();
     let output = Arc::clone(&owed.output);
@@ -234,7 +233,7 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
         let block = namespace.part.wish.block;
         let (client, telling) = (client.clone(), owed.begin_telling());
         client.see_placement(Box::new(move |seen| {
-            // The data are held until now.
+            // No other generated reply starts before this one is complete.
             let _telling = telling;
             match seen {
                 Some(it) => {
@@ -270,8 +269,8 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             client.mark((offset, bytes), held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {
-            // Zeroes are trimmed, not programmed: the drive forgets the blocks, which read as
-            // zeroes. A zone is written.
+            // Zeroes are trimmed, not programmed: the drive unmaps the blocks, which then read as
+            // zeroes. Zones are written instead.
             let command = Command::WriteZeroes { keep: namespace.zones.is_some() };
             let wanted = Wanted { fua, ..Wanted::new(command, offset, bytes) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
@@ -285,7 +284,7 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     Ok(())
 }
 
-/// Reads blocks; a verification may have more of them than a request of the server.
+/// Reads blocks; `cut` splits the range at the server's limit, for long verifications.
 fn pieces(client: &LocalClient, offset: u64, bytes: u32, held_back: bool, cut: bool, reply: Reply) {
     if !cut {
         return client.ask_at_once(Wanted::new(Command::Read, offset, bytes), held_back, reply);
@@ -298,7 +297,7 @@ fn pieces(client: &LocalClient, offset: u64, bytes: u32, held_back: bool, cut: b
     }
 }
 
-/// The ranges that a command deallocates.
+/// Ranges that a command deallocates.
 fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64, u32)>, Status> {
     let block = namespace.part.wish.block;
     let most = namespace.export.bytes / u64::from(block);
@@ -324,7 +323,7 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
     Ok(found)
 }
 
-/// The reply to a command that reads: with the data, or what a comparison with `data` shows.
+/// Reply callback of a command that reads: the data, or the result of a comparison with `data`.
 fn read(
     entry: &Entry,
     (offset, length): (u64, u32),
@@ -334,7 +333,7 @@ fn read(
 ) -> Reply {
     let (id, opcode) = (entry.id(), entry.opcode());
     Box::new(move |outcome| {
-        // The lane and the grant are held until now.
+        // Keeps the lane and the grant until this reply.
         let owed = owed;
         if is_cut(&client, outcome.is_err(), &owed.output) {
             return;

@@ -1,4 +1,4 @@
-//! The thread of a target: it accepts hosts, reads their commands, and ends controllers that are silent.
+//! Thread of a target: accepts hosts, reads their commands, and ends silent controllers.
 
 use super::command::{Entry, FABRICS, Status, fabrics};
 use super::controller::{Connect, Controller, Effect, NEW_CONTROLLER};
@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::thread::JoinHandle;
 
-/// The longest sleep with hosts and without, ns.
+/// Longest sleep with and without hosts, ns.
 const LONG_NS: i64 = 500_000_000;
 const SHORT_NS: i64 = 20_000_000;
-/// Time in which a connection must become a queue, ns.
+/// Time limit for a connection to become a queue, ns.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
 
-/// A target of NVMe/TCP; dropping it ends all connections.
+/// An NVMe/TCP target; dropping it ends all connections.
 #[derive(Debug)]
 pub struct NvmeTarget {
     control: Control,
@@ -44,7 +44,7 @@ impl NvmeTarget {
         Listener::check(address)
     }
 
-    /// Waits for hosts at an address, for which the namespaces are numbered from 1 on; within TLS, if that is given.
+    /// Starts a target at an address, with TLS if given. Namespaces are numbered from 1.
     ///
     /// # Errors
     /// When the address is in use or not available, or the system gives no thread.
@@ -85,7 +85,7 @@ impl NvmeTarget {
         self.address.clone()
     }
 
-    /// The address for hosts.
+    /// URI for hosts.
     pub fn uri(&self) -> &str {
         &self.uri
     }
@@ -100,7 +100,7 @@ impl Drop for NvmeTarget {
     }
 }
 
-/// A connection after waiting: whether something is to be read, or its host has gone.
+/// Poll result of a connection: true with input, and true if its host has disconnected.
 struct Ready {
     place: usize,
     can_read: bool,
@@ -113,16 +113,16 @@ struct Target {
     subsystem: Subsystem,
     links: Vec<Option<Link>>,
     controllers: Vec<Controller>,
-    /// The id of the last controller.
+    /// Id of the latest controller.
     last: u16,
-    /// I/O queues in use, and granted bytes of writes.
+    /// I/O queues in use, and granted bytes of write data.
     lanes: Arc<Vec<AtomicBool>>,
     granted: Arc<AtomicUsize>,
     clock: WallClock,
-    /// TLS below the connections, and its threads.
+    /// TLS of the connections, and its threads.
     tls: Option<Tls>,
     relays: Vec<JoinHandle<()>>,
-    /// A host that was accepted after the power went: it waits until the power is back.
+    /// A host accepted during a power cut; it waits until power returns.
     early: Option<ClientStream>,
 }
 
@@ -131,7 +131,7 @@ impl Target {
         while !self.control.is_stopped() && !self.subsystem.is_closed() {
             let is_off = self.subsystem.is_off();
             if is_off {
-                // A power cut disconnects all; who comes waits until it is back.
+                // A power cut ends all connections; new hosts wait until power returns.
                 for place in 0..self.links.len() {
                     self.end(place);
                 }
@@ -158,7 +158,7 @@ impl Target {
         }
     }
 
-    /// Waits for messages, for room in sockets, or for a server; what all connections have to say.
+    /// Waits for messages, socket room or a server. Returns the poll results of the connections.
     fn wait(&mut self, is_off: bool) -> Vec<Ready> {
         let mut places = Vec::with_capacity(self.links.len());
         let mut fds = vec![PollFd::new(self.control.wakes(), PollFlags::IN)];
@@ -202,10 +202,12 @@ impl Target {
         ready
     }
 
-    /// Accepts hosts that wait. One too many takes the place of one that says nothing, or finds that the target hangs up.
+    /// Accepts waiting hosts. When all places are taken, a host replaces a silent one or is
+    /// disconnected.
     fn admit(&mut self) {
         while let Some(stream) = self.early.take().or_else(|| self.listener.accept().ok()) {
-            // Another thread ends a connection at a cut, so its host can be here before this thread has noticed.
+            // Another thread ends a connection at a cut, so its host may reconnect before this
+            // thread notices the cut.
             if self.subsystem.is_off() {
                 self.early = Some(stream);
                 return;
@@ -229,7 +231,7 @@ impl Target {
                     stream
                 }
             };
-            // An unusable socket belongs to a host that has left.
+            // An unusable socket means that the host has disconnected.
             let Ok(link) = Link::new(stream, &self.control, &self.granted, now) else { continue };
             match self.links.iter().position(Option::is_none) {
                 Some(place) => self.links[place] = Some(link),
@@ -238,7 +240,7 @@ impl Target {
         }
     }
 
-    /// The connection to drop first among those that are no queue.
+    /// Connection to replace first among those without a queue.
     fn ungreeted(&self, now: u64) -> Option<usize> {
         let links = self.links.iter().enumerate();
         let ungreeted = links.filter_map(|(place, link)| {
@@ -278,7 +280,7 @@ impl Target {
         self.controllers.iter_mut().find(|it| Some(it.id) == id)
     }
 
-    /// Executes a command of an admin queue, or connects a queue.
+    /// Executes an admin command, or connects a queue.
     fn obey(&mut self, link: &mut Link, told: &Told, now: u64) {
         let entry = &told.entry;
         let connects = entry.opcode() == FABRICS && entry.fabrics_type() == fabrics::CONNECT;
@@ -308,7 +310,7 @@ impl Target {
         }
     }
 
-    /// Makes a connection a queue.
+    /// Turns a connection into a queue.
     fn connect(
         &mut self,
         link: &mut Link,
@@ -325,7 +327,7 @@ impl Target {
             if self.controllers.len() >= MOST_CONTROLLERS {
                 return Err((Status::CONNECT_BUSY, 0));
             }
-            // Ids are given in turn: 1 to 65,519, of which few are in use.
+            // Ids cycle through 1 to 65,519; few are in use.
             loop {
                 self.last = self.last % 0xffef + 1;
                 let last = self.last;
@@ -355,7 +357,7 @@ impl Target {
         Ok(())
     }
 
-    /// Ends a connection, and its controller if it is an admin queue.
+    /// Ends a connection; an admin queue's controller ends too.
     fn end(&mut self, place: usize) {
         let Some(link) = self.links[place].take() else { return };
         link.output.close();
@@ -374,7 +376,7 @@ impl Target {
         }
     }
 
-    /// Ends controllers past their keep-alive timeout.
+    /// Ends controllers that exceeded their keep-alive timeout.
     fn end_silent(&mut self, now: u64) {
         let is_silent = |it: &Controller| it.deadline().is_some_and(|deadline| now > deadline);
         let silent: Vec<u16> =
@@ -384,7 +386,7 @@ impl Target {
         }
     }
 
-    /// Reports zones changed by a drive to subscribed hosts.
+    /// Notifies hosts of zones changed by a drive.
     fn tell_altered(&mut self) {
         for link in self.links.iter().flatten() {
             let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));
@@ -394,7 +396,7 @@ impl Target {
         }
     }
 
-    /// Reports a read-only drive to subscribed hosts.
+    /// Notifies hosts of a drive that became read-only.
     fn warn(&mut self) {
         for link in self.links.iter().flatten() {
             let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));

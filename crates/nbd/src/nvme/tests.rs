@@ -24,7 +24,7 @@ use std::sync::mpsc::channel;
 
 const BYTES: u64 = 8 << 20;
 
-/// A device that answers at once, in order.
+/// A device that completes each request at once, in order.
 #[derive(Default)]
 struct Instant(Vec<(Time, Request)>);
 
@@ -50,7 +50,7 @@ impl Device for Instant {
     }
 }
 
-/// Requests to the device.
+/// Requests that the device received, and the handles of its writes.
 #[derive(Default)]
 struct Seen(Vec<(Op, u64, u32, bool)>, Named);
 
@@ -79,7 +79,8 @@ impl Witness<Instant> for Seen {
     fn idle(&mut self, _: &mut Instant, _: Time, _: &Punctuality) {}
 }
 
-/// Serves a device to hosts of `NVMe` at a Unix socket while they run; what it was asked.
+/// Serves a device to `NVMe` hosts at a Unix socket while they run. Returns the requests it
+/// received.
 fn serve(read_only: bool, hosts: impl FnOnce(&Path) + Send) -> Seen {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s");
@@ -118,7 +119,7 @@ fn open(path: &Path, terms: NvmeTerms) -> NvmeHost {
     NvmeHost::new(stream, terms).unwrap()
 }
 
-/// An admin queue, and an I/O queue of the same controller.
+/// Connects an admin queue and an I/O queue of one controller.
 fn host(path: &Path, terms: NvmeTerms) -> (NvmeHost, NvmeHost) {
     let mut admin = open(path, terms);
     let controller = admin.admin(SUBSYSTEM_NAME, 0).unwrap();
@@ -135,7 +136,7 @@ fn all_terms() -> impl Iterator<Item = NvmeTerms> {
     })
 }
 
-/// Handles that the writes named.
+/// Handles of the writes.
 #[derive(Default)]
 struct Named(Vec<Option<u8>>);
 
@@ -144,7 +145,7 @@ fn a_write_names_its_placement_handle_by_a_directive() {
     let seen = serve(false, |path| {
         let terms = all_terms().next().unwrap();
         let (_admin, mut queue) = host(path, terms);
-        // Type and value of the directive: none, data placement, streams (from 1).
+        // Directive type and value: none, data placement, streams (from 1).
         let named = [(0, 5), (2, 0), (2, 3), (1, 1), (1, 0), (2, 9000)];
         for (kind, value, fits) in
             named.map(|(kind, value)| (kind, value, true)).into_iter().chain([(7, 2, false)])
@@ -169,7 +170,7 @@ fn handles_are_shown_and_begin_other_units() {
         assert!(done.is_success());
         let numbers = [0, 1].map(|at| le16(&done.data, 16 + 32 * at));
         assert_eq!((le16(&done.data, 14), numbers, le64(&done.data, 24)), (4, [0, 1], 16));
-        // Less than the whole.
+        // Only part of the report.
         status[44] = 3;
         assert_eq!(queue.ask(status, &[], 16).unwrap().data, done.data[..16]);
         let mut update = command(io::MANAGEMENT_SEND, 1);
@@ -193,7 +194,7 @@ fn data_come_back_whatever_the_terms() {
     let seen = serve(false, |path| {
         for terms in all_terms() {
             let (_admin, mut queue) = host(path, terms);
-            // In the capsule, by the transport, in several PDUs.
+            // Data in the capsule, by the transport, and in several PDUs.
             for bytes in [512, MOST_IN_CAPSULE, MOST_IN_CAPSULE + 512, 300_032, 1 << 20] {
                 assert!(queue.write(4096, &data[..bytes]).unwrap().is_success());
                 let done = queue.read(4096, bytes as u32).unwrap();
@@ -223,7 +224,7 @@ fn commands_reach_the_device_as_what_they_are() {
             let flush = queue.ask(command(io::FLUSH, namespace), &[], 0).unwrap();
             assert!(flush.is_success());
         }
-        // Two ranges, one of them empty, for deallocation; then the same as a hint.
+        // Two ranges, one of them empty, for deallocation; then both as a hint.
         let mut ranges = [0; 32];
         (ranges[4], ranges[8]) = (2, 20);
         let mut trim = command(io::DATASET_MANAGEMENT, 1);
@@ -329,7 +330,7 @@ fn queues_are_free_again_once_they_have_ended() {
     });
 }
 
-/// Events and output of a wire for some input, given in pieces.
+/// Events and output of a wire for an input in pieces.
 fn heard(input: &[u8], mut pieces: impl Iterator<Item = usize>) -> (Vec<Event>, Vec<u8>) {
     let (mut wire, mut out, mut events) = (Wire::new(), Vec::new(), Vec::new());
     let (mut from, mut to) = (0, 0);
@@ -343,16 +344,17 @@ fn heard(input: &[u8], mut pieces: impl Iterator<Item = usize>) -> (Vec<Event>, 
                 events.push(event);
                 return (events, out);
             }
-            // Equal data, in as many pieces as there are.
+            // Consecutive data events count once, because pieces split them.
             Event::Data if events.last() == Some(&Event::Data) => {}
-            // The position of data in the input does not depend on its pieces.
+            // The range of a command's data in the input is independent of the pieces.
             event => events.push(event),
         }
         assert!(to - from <= MOST_IN_CAPSULE + 512 || to == input.len(), "it waits for too much");
     }
 }
 
-/// A valid conversation: terms, commands with data and without, and data for a transfer.
+/// A valid conversation: connection options, commands with and without data, and data of a
+/// transfer.
 fn conversation(terms: NvmeTerms, kinds: &[u8]) -> Vec<u8> {
     let (one, other) = UnixStream::pair().unwrap();
     (&other)
@@ -411,7 +413,7 @@ proptest! {
         }
         input.truncate(cut.index(input.len()) + 1);
         let (events, out) = heard(&input, std::iter::repeat(100));
-        // One answer to the terms, and the reason of the end.
+        // One reply to the connection options, and one termination request.
         prop_assert!(out.len() <= 128 + 152, "{} bytes", out.len());
         for event in events {
             if let Event::Begins(_, _, _, length) = event {
@@ -425,7 +427,7 @@ proptest! {
 fn a_queue_that_is_not_read_delays_nobody() {
     serve(false, |path| {
         let (_admin, mut greedy) = host(path, NvmeTerms::default());
-        // More than the sockets hold, within the queue.
+        // More data than the sockets hold, within the queue's size.
         for _ in 0..120 {
             greedy.send(blocks(io::READ, 0, 1 << 20), &[], 1 << 20).unwrap();
         }

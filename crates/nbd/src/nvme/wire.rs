@@ -1,8 +1,8 @@
 //! NVMe/TCP as a state machine from bytes to events: no sockets, no clock, no commands.
 //!
-//! After the NVM Express TCP transport specification 1.0. Any input is safe: input other than
-//! NVMe/TCP ends the connection with the reason (`C2HTermReq`), and memory does not depend on
-//! lengths claimed by a host.
+//! After the NVM Express TCP transport specification 1.0. Any input is safe: invalid input ends the
+//! connection with a reason (`C2HTermReq`), and claimed lengths never decide how much memory is
+//! allocated.
 
 use super::command::{COMPLETION_BYTES, ENTRY_BYTES, le16, le32};
 use std::ops::Range;
@@ -18,35 +18,35 @@ const H2C_DATA: u8 = 6;
 const C2H_DATA: u8 = 7;
 const R2T: u8 = 9;
 
-/// Flags of PDUs.
+/// PDU flags.
 const HEADER_DIGEST: u8 = 1;
 const DATA_DIGEST: u8 = 2;
 const LAST: u8 = 4;
 
-/// Bytes of headers: common part, first PDUs of a connection, command, data.
+/// Header sizes: common part, connection PDUs, command, data.
 const COMMON_BYTES: usize = 8;
 const IC_BYTES: usize = 128;
 const CAPSULE_BYTES: usize = COMMON_BYTES + ENTRY_BYTES;
 const DATA_BYTES: usize = 24;
 const TERM_BYTES: usize = 24;
 const DIGEST_BYTES: usize = 4;
-/// The most padding before data: 32 words of four bytes.
+/// Maximum padding before data: 32 words of four bytes.
 const MOST_PADDING: usize = 128;
-/// Bytes of a wrong header that are sent back.
+/// Maximum bytes of an invalid header that are sent back.
 const MOST_QUOTED: usize = 128;
 
-/// The most data within a capsule.
+/// Maximum data in a capsule.
 pub const MOST_IN_CAPSULE: usize = 8192;
-/// The most data in a PDU, in both directions.
+/// Maximum data in a PDU, in both directions.
 pub const MOST_IN_PDU: u32 = 128 << 10;
 
-/// Why a connection is ended.
+/// Reason to end a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Fatal {
     /// A field of a header is invalid.
     InvalidHeader = 1,
-    /// A PDU that must not come here.
+    /// Unexpected PDU.
     Sequence = 2,
     /// The digest of a header is wrong.
     HeaderDigest = 3,
@@ -54,11 +54,11 @@ pub enum Fatal {
     DataOutOfRange = 4,
     /// Too much data.
     DataLimit = 5,
-    /// A parameter that is not supported.
+    /// Unsupported parameter.
     Unsupported = 6,
 }
 
-/// Parameters agreed on with a host.
+/// Transport options agreed on with a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
     pub header_digest: bool,
@@ -72,16 +72,15 @@ pub struct Terms {
 pub enum Event {
     /// Incomplete: more bytes are needed.
     More,
-    /// The terms are agreed on.
+    /// The transport options are agreed.
     Open(Terms),
-    /// A command, and the position of its data in the consumed input, if it has data; whether these
-    /// are damaged.
+    /// A command; the range of its data in the consumed input; and true if the data are damaged.
     Command(Box<[u8; ENTRY_BYTES]>, Range<usize>, bool),
-    /// Data for a transfer begin: command, transfer, offset, length.
+    /// Data of a transfer begin: command, transfer, offset, length.
     Begins(u16, u16, u32, u32),
-    /// The bytes that were consumed are data of that transfer.
+    /// The consumed bytes are data of the current transfer.
     Data,
-    /// End of the data; whether they are damaged, and whether they are said to be the last.
+    /// End of a data PDU, with its digest check and its last-PDU flag.
     Ends { damaged: bool, last: bool },
     /// The host disconnects, or does not speak NVMe/TCP.
     Close,
@@ -94,7 +93,7 @@ enum Phase {
     Closed,
 }
 
-/// Data that are coming.
+/// Data PDU that is being received.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
     left: u32,
@@ -110,7 +109,7 @@ pub struct Wire {
     incoming: Option<Incoming>,
 }
 
-/// Error of a header, and its position.
+/// Error in a header, and its offset.
 type Wrong = (Fatal, u32);
 
 impl Wire {
@@ -118,8 +117,8 @@ impl Wire {
         Wire { phase: Phase::Start, terms: Terms::default(), incoming: None }
     }
 
-    /// Consumes the beginning of `input`; the number of bytes and their meaning. Replies of the transport
-    /// itself are appended to `out`.
+    /// Parses the beginning of `input`. Returns the number of consumed bytes and their meaning;
+    /// appends replies of the transport itself to `out`.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> (usize, Event) {
         if self.phase == Phase::Closed {
             return (input.len(), Event::Close);
@@ -147,7 +146,7 @@ impl Wire {
         })
     }
 
-    /// Ends the connection for a reason; `input` begins with the header that gave it.
+    /// Ends the connection with a reason; `input` begins with the offending header.
     pub fn refuse(&mut self, fatal: Fatal, field: u32, input: &[u8], out: &mut Vec<u8>) {
         self.phase = Phase::Closed;
         let quoted = &input[..input.len().min(MOST_QUOTED)];
@@ -159,7 +158,7 @@ impl Wire {
         out.extend(quoted);
     }
 
-    /// The bytes of a header with all that precedes its data, if its common part is right.
+    /// Size of a header with everything before its data, if its common part is valid.
     fn checked(&self, common: [u8; COMMON_BYTES]) -> Result<usize, Wrong> {
         let [kind, flags, length, offset, ..] = common;
         let whole = le32(&common, 4) as usize;
@@ -203,7 +202,7 @@ impl Wire {
         }
     }
 
-    /// The bytes behind data.
+    /// Bytes after the data: the digest.
     fn tail(&self) -> usize {
         if self.terms.data_digest { DIGEST_BYTES } else { 0 }
     }
@@ -282,14 +281,15 @@ impl Wire {
     }
 }
 
-/// Writes the common part of a header: where data begin (0 without), and the bytes of the whole.
+/// Writes the common part of a header; `offset` is the start of data (0 without), `whole` the size
+/// of the PDU.
 fn common(head: &mut [u8], kind: u8, flags: u8, offset: usize, whole: usize) {
     (head[0], head[1], head[2], head[3]) = (kind, flags, head.len() as u8, offset as u8);
     head[4..8].copy_from_slice(&(whole as u32).to_le_bytes());
 }
 
 impl Terms {
-    /// A header without data, with the given fields from the eighth byte on.
+    /// Appends a header without data; `fields` start at the eighth byte.
     fn plain(self, kind: u8, fields: &[u8], out: &mut Vec<u8>) {
         let length = COMMON_BYTES + fields.len();
         let digest = if self.header_digest { DIGEST_BYTES } else { 0 };
@@ -307,12 +307,12 @@ impl Terms {
         }
     }
 
-    /// A completion.
+    /// Appends a completion.
     pub fn response(self, completion: &[u8; COMPLETION_BYTES], out: &mut Vec<u8>) {
         self.plain(CAPSULE_RESP, completion, out);
     }
 
-    /// Data of a command are ready to be transferred.
+    /// Tells the host to transfer the data of a command.
     pub fn ready(self, id: u16, transfer: u16, length: u32, out: &mut Vec<u8>) {
         let mut fields = [0; DATA_BYTES - COMMON_BYTES];
         fields[..2].copy_from_slice(&id.to_le_bytes());
@@ -321,7 +321,7 @@ impl Terms {
         self.plain(R2T, &fields, out);
     }
 
-    /// Data for the host, at most [`MOST_IN_PDU`], from an offset in the command's data.
+    /// Appends data for the host, at most [`MOST_IN_PDU`], from an offset in the command's data.
     pub fn data(self, id: u16, offset: u32, data: &[u8], last: bool, out: &mut Vec<u8>) {
         let head_bytes = DATA_BYTES + if self.header_digest { DIGEST_BYTES } else { 0 };
         let begin = head_bytes.next_multiple_of(self.alignment.max(4));

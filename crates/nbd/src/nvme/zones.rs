@@ -1,7 +1,7 @@
-//! The commands of zones: management, reports, and which commands a namespace has.
+//! Zone commands: management and reports; and the check that a namespace supports a command.
 //!
-//! After the NVM Express Zoned Namespace Command Set specification 1.1 (3.4, and 5.1 for windows of random writes); the
-//! names are its.
+//! After the NVM Express Zoned Namespace Command Set specification 1.1 (3.4, and 5.1 for windows of
+//! random writes), with its names.
 
 use super::command::{Entry, SGL_TRANSPORT, Status, io};
 use super::limits::MOST_BYTES;
@@ -12,7 +12,7 @@ use crate::zones::{ZoneList, ZoneQuery, ZoneSeen};
 use engine::{Op, ZoneState};
 use std::sync::Arc;
 
-/// Size of a report's header, and of a descriptor.
+/// Sizes of a report's header and of a descriptor.
 const HEAD_BYTES: usize = 64;
 const ZONE_BYTES: usize = 64;
 
@@ -25,15 +25,15 @@ const ACTIONS: [(u8, Op); 6] = [
     (0x05, Op::Offline),
     (0x11, Op::Commit),
 ];
-/// Bits of the action: for all zones, and of an open zone, with a window of random writes.
+/// Flags of an action: all zones; open with a window of random writes.
 const FOR_ALL: u32 = 1 << 8;
 const WITH_WINDOW: u32 = 1 << 9;
 
-/// Action of Zone Management Receive: a report of zones, without extensions of their descriptors.
+/// Action of Zone Management Receive: a report without descriptor extensions.
 const REPORT: u32 = 0;
-/// A report of zones in any state.
+/// Report filter: zones in any state.
 const ANY: u8 = 0;
-/// States in requests and descriptors of a report.
+/// Zone states in report filters and descriptors.
 const STATES: [(u8, u8, ZoneState); 7] = [
     (1, 0x1, ZoneState::Empty),
     (2, 0x2, ZoneState::Implicit),
@@ -43,16 +43,17 @@ const STATES: [(u8, u8, ZoneState); 7] = [
     (6, 0xd, ZoneState::ReadOnly),
     (7, 0xf, ZoneState::Offline),
 ];
-/// The count covers the returned descriptors.
+/// The count covers only the returned descriptors.
 const PARTIAL: u32 = 1 << 16;
 
-/// The type of all zones: written in order.
+/// Zone type: sequential write required.
 const SEQUENTIAL: u8 = 2;
-/// Attributes: finished by the controller, and with a valid window.
+/// Zone attributes: finished by the controller, and with a valid window.
 const FINISHED: u8 = 1;
 const HAS_WINDOW: u8 = 1 << 3;
 
-/// Checks that a namespace has a command: one without zones has none of theirs, and zones cannot be marked.
+/// Checks that a namespace supports a command: zone commands need zones, and zones cannot be marked
+/// unreadable.
 pub fn check_set(opcode: u8, namespace: &Namespace) -> Result<(), Status> {
     let is_there = match opcode {
         io::ZONE_SEND | io::ZONE_RECEIVE | io::ZONE_APPEND => namespace.zones.is_some(),
@@ -72,7 +73,7 @@ fn place(entry: &Entry, namespace: &Namespace) -> Result<u64, Status> {
     Ok(first * block)
 }
 
-/// Action of a command of management; for a window, of one zone.
+/// Action of a management command; a window applies to one zone only.
 fn action(entry: &Entry) -> Option<Op> {
     let word = entry.word(13);
     let (_, op) = ACTIONS.iter().find(|(number, _)| *number == word as u8)?;
@@ -83,7 +84,7 @@ fn action(entry: &Entry) -> Option<Op> {
     }
 }
 
-/// Checks a zone management command before it waits.
+/// Validates a zone management command before it waits.
 pub fn check_send(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     action(entry).ok_or(Status::INVALID_FIELD)?;
     if entry.word(13) & FOR_ALL == 0 {
@@ -92,7 +93,7 @@ pub fn check_send(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     Ok(())
 }
 
-/// Checks that a report can be made.
+/// Validates a report command before it waits.
 pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     let (kind, _, room) = entry.data();
     if kind != SGL_TRANSPORT {
@@ -107,18 +108,18 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     place(entry, namespace).map(drop)
 }
 
-/// Zone state selected by a report.
+/// Zone state that a report selects.
 fn state(word: u32) -> Option<ZoneState> {
     let asked = (word >> 8) as u8;
     STATES.iter().find(|it| it.0 == asked).map(|it| it.2)
 }
 
-/// Requested bytes of a report.
+/// Requested size of a report in bytes.
 fn wanted(entry: &Entry) -> u64 {
     4 * (u64::from(entry.word(12)) + 1)
 }
 
-/// Executes a command that was checked.
+/// Executes a validated command.
 pub fn begin(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Status> {
     let Some(limits) = namespace.zones else { return Err(Status::INVALID_OPCODE) };
     if entry.opcode() == io::ZONE_RECEIVE {
@@ -131,7 +132,7 @@ pub fn begin(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Sta
     } else {
         let offset = place(entry, namespace)?;
         let block = u64::from(namespace.part.wish.block);
-        // A commit names the last block, and concerns at most a zone.
+        // A commit names its last block, and covers at most one zone.
         let long = if op == Op::Commit { block } else { limits.size };
         let length = long.min(namespace.export.bytes - offset);
         Wanted::zone(op, namespace.part.first + offset, length as u32)
@@ -156,7 +157,7 @@ fn report(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Status
     let until = first + namespace.export.bytes;
     let query = ZoneQuery { from, until, state, most };
     let reply = Box::new(move |outcome: Result<ZoneList, _>| {
-        // The data are held until now.
+        // No other generated reply starts before this one is complete.
         let _telling = telling;
         match outcome {
             Ok(list) => {
@@ -172,7 +173,7 @@ fn report(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Status
     Ok(())
 }
 
-/// The page of a report for a namespace that begins there and has blocks of that many bytes.
+/// Report page for a namespace that starts at byte `first`, with blocks of `block` bytes.
 pub fn page(list: &ZoneList, is_partial: bool, (first, block): (u64, u64)) -> Vec<u8> {
     let mut page = vec![0; HEAD_BYTES + ZONE_BYTES * list.zones.len()];
     let count = if is_partial { list.zones.len() as u64 } else { list.count };
@@ -183,7 +184,7 @@ pub fn page(list: &ZoneList, is_partial: bool, (first, block): (u64, u64)) -> Ve
         (it[0], it[1]) = (SEQUENTIAL, number << 4);
         it[2] =
             u8::from(zone.finished_by_controller) * FINISHED + u8::from(has_window) * HAS_WINDOW;
-        // In a full zone there is no place to write.
+        // A full zone has no write pointer.
         let pointer = match state {
             ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => u64::MAX,
             _ => (pointer - first) / block,

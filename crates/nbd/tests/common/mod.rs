@@ -1,4 +1,4 @@
-//! What the tests share: a short client, a device, and a server around it.
+//! Shared by the tests: a short client, a device, and a server around it.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -21,7 +21,7 @@ pub const TRIM: u16 = 4;
 pub const WRITE_ZEROES: u16 = 6;
 pub const FUA: u16 = 1;
 
-/// A client that asks one thing after the other.
+/// A client with one outstanding request at a time.
 pub struct Client(pub UnixStream);
 
 impl Client {
@@ -46,7 +46,7 @@ impl Client {
         self.0.write_all(&message(command, flags, 7, offset, length, data))
     }
 
-    /// The error of the next answer, whose data are read if there is none.
+    /// Error of the next reply; without an error also reads its data.
     pub fn answer(&mut self, data: &mut [u8]) -> io::Result<u32> {
         let mut header = [0; 16];
         self.0.read_exact(&mut header)?;
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-/// A request as it goes over the wire.
+/// A request in wire format.
 pub fn message(
     command: u16,
     flags: u16,
@@ -97,7 +97,7 @@ pub fn message(
     bytes
 }
 
-/// A linear device on which every request takes this time.
+/// A linear device of constant latency.
 pub fn device(ns: Time) -> Box<dyn Model> {
     use devices::DeviceKind;
     let mut config = LawConfig::default();
@@ -129,7 +129,7 @@ pub fn mortal() -> Box<dyn Model> {
     config.build(0).expect("it is valid")
 }
 
-/// What a server saw.
+/// Requests and completions that a server observed.
 #[derive(Default)]
 pub struct Seen {
     pub submitted: Vec<(Time, Request, bool)>,
@@ -150,7 +150,7 @@ impl Witness<dyn Model> for Seen {
     fn idle(&mut self, _: &mut (dyn Model + 'static), _: Time, _: &Punctuality) {}
 }
 
-/// Serves a device at `path` while `clients` run, and returns what was seen.
+/// Serves a device at `path` while `clients` run. Returns the observed requests.
 pub fn serve(
     mut device: Box<dyn Model>,
     store: Store,
@@ -168,7 +168,7 @@ pub fn serve(
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
     let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {
-            // Also when a client's assertion fails, for else the server would never end.
+            // A client's failed assertion must still stop the server.
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(clients));
             control.stop();
             outcome
