@@ -1,8 +1,8 @@
-//! Everything that answers: the simulated devices.
+//! The simulated devices.
 //!
-//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no
-//! clock, opens no file and knows nothing of workloads. Each kind is one module with its own config
-//! section and one row in the table below.
+//! A device is an [`engine::Device`]: a state machine with the time as input. It reads no clock,
+//! opens no file and knows no workloads. Each kind is a module with a config section and a row in
+//! the table below.
 
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod array;
@@ -26,13 +26,13 @@ use ssd::SsdConfig;
 use ssd::config::PolicyName;
 use ssd::zoned::ZonedConfig;
 
-/// Declares name, variant and options of each kind; and other words for it, with the defaults for
-/// which each stands.
+/// Declares name, variant and options of each kind; and alternative words, with the kind and
+/// defaults for which each stands.
 macro_rules! devices {
     ($(
         $word:ident: $Variant:ident($Options:ty) $(or { $($other:ident: $default:expr),* $(,)? })?
     ),* $(,)?) => {
-        /// A device as configured: its kind and all its options, written with the word `kind`.
+        /// A configured device: its kind and all options, serialised with the word `kind`.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum DeviceConfig {
@@ -43,12 +43,12 @@ macro_rules! devices {
         }
 
         impl DeviceConfig {
-            /// The kind of that name with what the layers say, later ones over earlier ones, and
-            /// defaults for the rest. A layer must not contain the word `kind` itself.
+            /// The kind with the given name, with the options of the layers (later ones override
+            /// earlier ones) and defaults for the rest. A layer must not contain the word `kind`.
             ///
             /// # Errors
-            /// `None` when the kind is unknown; else which layer has an unknown key or an
-            /// ill-formed value, and what its deserializer says.
+            /// `None` for an unknown kind; otherwise the layer with an unknown key or an invalid
+            /// value, and the deserializer's error.
             pub fn resolve<'de, D: Deserializer<'de>>(
                 kind: &str,
                 layers: impl IntoIterator<Item = D>,
@@ -66,17 +66,17 @@ macro_rules! devices {
                 }
             }
 
-            /// The word of the kind.
+            /// Name of the kind.
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
-            /// Keys without effect under the other values, not the keys of devices within it.
+            /// Keys that have no effect with the other values, without the keys of inner devices.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
             }
 
-            /// This configuration with the default of each key that has no effect.
+            /// This configuration, with defaults for all keys that have no effect.
             #[must_use]
             pub fn settled(self) -> Self {
                 match self {
@@ -84,13 +84,13 @@ macro_rules! devices {
                 }
             }
 
-            /// True if there is simulated flash inside: a state that can be prepared, saved and
-            /// found out without time, and operations that can be recorded.
+            /// True with simulated flash inside: the device can be prepared, saved and inspected
+            /// untimed, and its operations can be recorded.
             pub fn has_flash(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
-            /// True if any request takes time, judging by the configuration alone.
+            /// True if some request takes time, as far as the configuration shows.
             pub fn takes_time(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.takes_time(),)* }
             }
@@ -98,15 +98,15 @@ macro_rules! devices {
             /// Checks that devices of this kind support power cuts.
             ///
             /// # Errors
-            /// Why not, with the keys to blame.
+            /// The reason, with the keys.
             pub fn check_power_cuts(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
             }
 
-            /// Checks that they can be cut as members of another device.
+            /// Checks that devices of this kind support power cuts as inner devices.
             ///
             /// # Errors
-            /// Why not, with the keys to blame.
+            /// The reason, with the keys.
             pub fn check_cuts_within(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_cuts_within(),)* }
             }
@@ -119,31 +119,31 @@ macro_rules! devices {
             /// Checks that data of this device age.
             ///
             /// # Errors
-            /// Why not, with the keys to blame.
+            /// The reason, with the keys.
             pub fn check_age(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_age(),)* }
             }
 
-            /// Bytes of the whole device for one simulated byte.
+            /// Bytes of the whole device per simulated byte.
             pub fn scale(&self) -> u32 {
                 match self { $(Self::$Variant(options) => options.scale(),)* }
             }
 
-            /// Checks that untimed writes may have a pace, at which data age.
+            /// Checks that untimed writes may have a pace, during which data age.
             ///
             /// # Errors
-            /// Why not, with the keys to blame.
+            /// The reason, with the keys.
             pub fn check_pace(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_pace(),)* }
             }
 
-            /// True if it must have one.
+            /// True if untimed writes need a pace.
             pub fn needs_pace(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.needs_pace(),)* }
             }
 
-            /// Refuses contradictory keys, without building the device: as far as its shape shows
-            /// it.
+            /// Rejects contradictory keys without building the device, as far as its shape shows
+            /// them.
             ///
             /// # Errors
             /// The error names the keys.
@@ -151,7 +151,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_shape(),)* }
             }
 
-            /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
+            /// Name of the garbage collection policy that must be [supplied](Supplied), if any.
             pub fn policy_name(&self) -> Option<&PolicyName> {
                 match self { $(Self::$Variant(options) => options.policy_name(),)* }
             }
@@ -161,7 +161,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.first_memory(),)* }
             }
 
-            /// This device without a written page: quick to build, to take up a state.
+            /// This device without a written page: quick to build, for restoring a state.
             #[must_use]
             pub fn unfilled(&self) -> Self {
                 match self {
@@ -169,7 +169,7 @@ macro_rules! devices {
                 }
             }
 
-            /// This device simulated whole; nothing where it is.
+            /// This device at full scale; `None` if it is at full scale already.
             pub fn whole(&self) -> Option<Self> {
                 match self {
                     $(Self::$Variant(own) => own.whole().map(|it| Self::$Variant(Box::new(it))),)*
@@ -178,9 +178,7 @@ macro_rules! devices {
 
             /// Builds the device with supplied objects.
             ///
-            /// # Errors
-            /// For contradictory keys, or for objects that are not supplied; the error
-            /// names the keys.
+            /// For contradictory keys, or missing supplied objects; the error names the keys.
             pub fn build_with(
                 &self,
                 seed: u64,
@@ -189,11 +187,11 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
             }
 
-            /// Builds the device with progress reports: `tick` is called now and then, and may end
-            /// this.
+            /// Builds the device with progress reports: `tick` is called now and then, and may stop
+            /// the construction.
             ///
             /// # Errors
-            /// Also when it was ended.
+            /// Also when `tick` stopped it.
             pub fn build_watched(
                 &self,
                 seed: u64,
@@ -205,7 +203,7 @@ macro_rules! devices {
                 }
             }
 
-            /// Builds a device whose configuration is all there is to it.
+            /// Builds a device that needs no supplied objects.
             ///
             /// # Errors
             /// As [`build_with`](Self::build_with).
@@ -214,7 +212,7 @@ macro_rules! devices {
             }
         }
 
-        /// Appends the reference of the keys of a kind, with their defaults.
+        /// Appends the reference of a kind's keys, with their defaults.
         pub fn describe(kind: &str, rows: &mut Vec<KeyInfo>) {
             match kind {
                 $(stringify!($word) => {
@@ -224,12 +222,12 @@ macro_rules! devices {
             }
         }
 
-        /// Every kind: its word and what it is.
+        /// All kinds with their descriptions.
         pub fn kinds() -> &'static [(&'static str, &'static str)] {
             &[$((stringify!($word), <$Options>::SUMMARY)),*]
         }
 
-        /// Every other word for a kind, and that kind.
+        /// All alternative words, with their kinds.
         pub fn other_words() -> &'static [(&'static str, &'static str)] {
             &[$($($((stringify!($other), stringify!($word)),)*)?)*]
         }
@@ -249,17 +247,17 @@ devices! {
     cache: Cache(CacheConfig),
 }
 
-/// The names of sections in which devices stand that others are made of.
+/// Names of the sections of inner devices.
 pub const SECTIONS_WITHIN: [&str; 4] = ["member", "each", "fast", "backing"];
 
-/// The kind that a word means, if it means one.
+/// The kind for a word, if any.
 pub fn kind_of(word: &str) -> Option<&'static str> {
     let own = kinds().iter().map(|(kind, _)| (*kind, *kind));
     own.chain(other_words().iter().copied()).find_map(|(it, kind)| (it == word).then_some(kind))
 }
 
 impl DeviceConfig {
-    /// Where the members of an array stand that are unlike the others.
+    /// The configurations of an array's unlike members.
     pub fn each_mut(&mut self) -> Option<&mut array::Each> {
         match self {
             Self::Array(array) => Some(&mut array.each),
@@ -267,7 +265,7 @@ impl DeviceConfig {
         }
     }
 
-    /// True if a part of it, and not all, holds data at the start.
+    /// True if only part of the device holds data at the start.
     pub fn is_partly_filled(&self) -> bool {
         match self {
             Self::Ssd(ssd) => (f64::MIN_POSITIVE..1.0).contains(&ssd.fill.share()),
@@ -279,7 +277,7 @@ impl DeviceConfig {
         }
     }
 
-    /// The devices that this one is made of, with the names of their sections.
+    /// Inner devices, with the names of their sections.
     pub fn within(&self) -> Vec<(&'static str, &DeviceConfig)> {
         match self {
             Self::Array(array) => vec![("member", &array.member)],
@@ -288,7 +286,7 @@ impl DeviceConfig {
         }
     }
 
-    /// The sections, to be changed.
+    /// Inner devices, mutable.
     pub fn within_mut(&mut self) -> Vec<(&'static str, &mut DeviceConfig)> {
         match self {
             Self::Array(array) => vec![("member", &mut array.member)],
@@ -298,8 +296,8 @@ impl DeviceConfig {
     }
 }
 
-/// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] skips it; the
-/// reader of layers resolves it separately and puts it in its [place](DeviceConfig::within_mut).
+/// An inner device: a section with its own kind. [`DeviceConfig::resolve`] skips it; the reader of
+/// layers resolves it separately and puts it in its [place](DeviceConfig::within_mut).
 impl Setting for DeviceConfig {
     type Partial = IgnoredAny;
 

@@ -421,7 +421,7 @@ fn options_set_before_tls_are_forgotten_within() {
     let (events, out) = feed(&mut conversation, &words, 1000);
     assert_eq!((events, kinds(&out).last()), (vec![], Some(&REP_ACK)));
     assert!(conversation.is_securing() && conversation.secured().no_zeroes);
-    // A message that exceeds the limit by its claimed length only.
+    // Only the new connection within TLS accepts this message.
     let words = option(OPT_GO, &go("", &[]));
     assert_eq!(feed(&mut conversation.clone(), &words, 1000), (vec![Event::Close], vec![]));
     let mut secured = conversation.secured();

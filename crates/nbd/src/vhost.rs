@@ -90,7 +90,7 @@ impl Drop for VhostUser {
 /// Serves hypervisors in turn until stopped.
 fn attend(listener: &Listener, client: &LocalClient, control: &Control, current: &Current) {
     let Some(Ok(socket)) = listener.unix() else { return };
-    // An accepted socket may inherit non-blocking mode from the listener.
+    // The listener's handle must block for the library's accept.
     if socket.set_nonblocking(false).is_err() {
         return;
     }

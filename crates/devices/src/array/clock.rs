@@ -1,4 +1,4 @@
-//! The events of an array itself: of its link, of failures, of rebuilds and of the recovery from power cuts.
+//! Events of the array itself: link transfers, failures, rebuilds, and recovery from power cuts.
 
 use engine::{EventQueue, Time};
 
@@ -7,17 +7,17 @@ use engine::{EventQueue, Time};
 pub enum Event {
     /// The link has finished a transfer.
     LinkFree,
-    /// The controller sees a request that the host has sent.
+    /// A request of the host reaches the controller.
     Arrival,
     /// Resynchronises the next unit of stripes after a power cut.
     Resync,
-    /// The next unit of a member is rebuilt.
+    /// Rebuilds the next unit of a member.
     Rebuild(usize),
     /// A member fails.
     Failure(usize),
 }
 
-/// Members for whose numbers there is room.
+/// Maximum member number that an event can encode.
 const MEMBERS: u32 = 1 << 16;
 
 impl Event {
@@ -45,7 +45,7 @@ impl Event {
     }
 }
 
-/// Coming events, in order.
+/// Pending events, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(EventQueue);
 
@@ -65,7 +65,7 @@ impl Clock {
         self.0.pop_until(to).map(|(_, packed)| Event::unpack(packed))
     }
 
-    /// Cancels all events; in order.
+    /// Cancels all events and returns them in order.
     pub fn clear(&mut self) -> Vec<(Time, Event)> {
         let all = std::iter::from_fn(|| self.0.pop_until(Time::MAX));
         all.map(|(at, packed)| (at, Event::unpack(packed))).collect()

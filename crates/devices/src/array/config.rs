@@ -1,4 +1,4 @@
-//! Options of an array, and the wording of its members' refusals.
+//! Options of an array, and error messages about its members.
 
 use super::redundancy::{
     Failures, HoleRule, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule,
@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use ssd::device::kit::config::Duplex;
 use ssd::snapshot::ARRAY_KEY;
 
-/// Members at most: more than any controller has ports.
+/// Maximum number of members: more than any controller has ports.
 pub(super) const MOST_MEMBERS: u32 = 1024;
 
 choices! {
@@ -101,7 +101,7 @@ options! {
     }
 }
 
-/// Members that differ from the key `member`, by number.
+/// Members whose configuration differs from `member`, by number.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Each(pub Vec<(u32, DeviceConfig)>);
 
@@ -118,7 +118,7 @@ impl Serialize for Each {
     }
 }
 
-/// Resolved separately by the reader of layers, as for a member.
+/// The reader of layers resolves it separately, as it does for `member`.
 impl Setting for Each {
     type Partial = IgnoredAny;
 
@@ -140,18 +140,18 @@ impl Setting for Each {
     }
 }
 
-/// A member's error with the key of its section.
+/// A member's error, with the key of its section.
 pub(super) fn of_member(invalid: Invalid) -> Invalid {
     let keys = invalid.keys.iter().map(|key| in_member(key));
     Invalid { keys: keys.collect(), problem: invalid.problem }
 }
 
-/// Key of a member device.
+/// Key of a member's option.
 pub(super) fn in_member(key: &str) -> String {
     key.replacen("device.", "device.member.", 1)
 }
 
-/// The keys that an array must share with the one whose state it restores: where data lie.
+/// Keys that a saved state must share with the restoring array: the data layout.
 pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let mut pairs = vec![

@@ -1,14 +1,14 @@
-//! When the next event of each member is: a tournament, of which the winner is the earliest.
+//! Next event time of each member, in a tournament tree whose root is the earliest.
 //!
-//! A change climbs to the root as long as it changes the winner of a match, so an array asks the members that
-//! something happened to, and no others.
+//! A change moves up the tree only while it changes the winner of a node. An array therefore
+//! queries only the members that changed.
 
 use engine::Time;
 
-/// The next instant of each member; the end of time where it has none.
+/// Next event time of each member; the end of time without an event.
 #[derive(Debug, Clone)]
 pub struct Due {
-    /// A tree over a power of two of leaves; the winner of nodes 2n and 2n + 1 is node n.
+    /// Tree over a power of two of leaves; node n holds the earlier of nodes 2n and 2n + 1.
     tree: Vec<Time>,
     leaves: usize,
     members: usize,
@@ -21,7 +21,7 @@ impl Due {
         Due { tree: memory::filled(Time::MAX, 2 * leaves), leaves, members }
     }
 
-    /// A member's next event is at another time.
+    /// Sets the time of a member's next event.
     #[inline]
     pub fn set(&mut self, member: usize, at: Option<Time>) {
         let mut node = self.leaves + member;
@@ -36,19 +36,19 @@ impl Due {
         }
     }
 
-    /// The earliest event.
+    /// Time of the earliest event.
     #[inline]
     pub fn first(&self) -> Option<Time> {
         Some(self.tree[1]).filter(|at| *at < Time::MAX)
     }
 
-    /// The first member from `from` on that has an event up to `now`.
+    /// First member at or after `from` with an event up to `now`.
     #[inline]
     pub fn next_from(&self, from: usize, now: Time) -> Option<usize> {
         if self.tree[1] > now || from >= self.members {
             return None;
         }
-        // Up until a subtree at or behind `from` has one, and down to its first.
+        // Climbs until a subtree at or behind `from` has an event, then descends to its first leaf.
         let mut node = if from == 0 { 1 } else { self.leaves + from };
         while self.tree[node] > now {
             while node & 1 == 1 {
@@ -66,7 +66,7 @@ impl Due {
         Some(node - self.leaves)
     }
 
-    /// Known next event of a member.
+    /// Next event time of a member.
     pub fn of(&self, member: usize) -> Option<Time> {
         Some(self.tree[self.leaves + member]).filter(|at| *at < Time::MAX)
     }

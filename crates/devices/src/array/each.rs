@@ -1,11 +1,11 @@
-//! Members that differ: which is what, and how they are built.
+//! Configuration and construction of members that differ.
 
 use super::ArrayConfig;
 use crate::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
 impl ArrayConfig {
-    /// Configuration of the member of a number; spares are as the key `member` says.
+    /// Configuration of a member by number; spares are configured by `member`.
     pub(super) fn member_of(&self, number: u32) -> &DeviceConfig {
         let own = self.each.0.iter().find(|it| it.0 == number);
         own.map_or(&self.member, |it| &it.1)
@@ -27,7 +27,7 @@ impl ArrayConfig {
         self.check_each()?;
         let mut drives = memory::with_capacity((self.members + spares) as usize);
         for number in 0..self.members + spares {
-            // The first member equals a single device; each draws for itself.
+            // The first member equals a single device; every member has its own random seed.
             let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let own = self.each.0.iter().any(|it| it.0 == number);
             let device = self.member_of(number).build_watched(seed, supplied, tick);
@@ -39,7 +39,7 @@ impl ArrayConfig {
         Ok(drives)
     }
 
-    /// Refuses a member whose power cannot go.
+    /// Rejects a member that does not support power cuts.
     pub(super) fn check_cuts_of(&self, number: u32) -> Result<(), Invalid> {
         let own = self.each.0.iter().any(|it| it.0 == number);
         let checked = match self.member_of(number) {
@@ -89,7 +89,7 @@ impl ArrayConfig {
     }
 }
 
-/// Error of a member that differs from the others.
+/// Error of a member with its own configuration.
 fn of_each(invalid: &Invalid, number: u32) -> Invalid {
     let keys = invalid.keys.join(", ").replace("device.", "");
     Invalid::new(&["device.each"], format!("member {number}, {keys}: {}", invalid.problem))

@@ -1,7 +1,6 @@
-//! The front of an array: requests come over the link, wait for what was before them, and are answered.
+//! Front end of an array: requests cross the link, wait for earlier requests, and complete.
 //!
-//! It knows nothing of members: reports requests that have reached the members, and receives
-//! completed parts.
+//! It knows no members: it reports requests that reached the members, and receives completed parts.
 
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 use ssd::device::kit::config::HostLink;
@@ -14,31 +13,31 @@ use ssd::device::latency::{HOST_LINK, UNIT_WAIT};
 struct Active {
     request: Request,
     submitted: Time,
-    /// When it reached the members, and later when the last of its parts was done.
+    /// Time at which the request reached the members, and time at which its last part completed.
     at_members: Time,
     done: Time,
-    /// Number among the requests that have reached the members.
+    /// Sequence number among the requests that have reached the members.
     number: u64,
-    /// Parts that are not done; of a flush that waits, the changes before it.
+    /// Outstanding parts; for a waiting flush, uncompleted changes before it.
     left: u64,
-    /// Latency parts of the last completed part.
+    /// Latency breakdown of the last completed part.
     breakdown: Breakdown,
-    /// Combined status of the parts so far.
+    /// Combined status of the completed parts.
     status: Status,
 }
 
-/// The link, and the requests that have not been answered.
+/// The link, and the outstanding requests.
 #[derive(Clone)]
 pub struct Front {
     link: Link,
     active: Slots<Active>,
     /// Number of requests that have reached the members.
     arrivals: u64,
-    /// Writes and trims that have reached the members and are not done.
+    /// Writes and trims that reached the members and have not completed.
     changes: u64,
     /// Flushes waiting for earlier changes.
     flushes: Vec<Slot>,
-    /// Answered, to be fetched.
+    /// Completions to be fetched.
     done: Vec<Completion>,
 }
 
@@ -71,7 +70,7 @@ impl Front {
         }
     }
 
-    /// The host sends a request. Returns the time of its [arrival](Front::arrive), unless it
+    /// Submits a request of the host. Returns the time of its [arrival](Front::arrive), unless it
     /// arrives at once.
     #[inline]
     pub fn submit(&mut self, request: Request, capacity: u64, now: Time) -> Option<Time> {
@@ -80,7 +79,7 @@ impl Front {
         self.link.send(slot, inward_bytes(&request), now)
     }
 
-    /// True if nothing is on the link, and whatever is put on it is across at once.
+    /// True if the link is empty and transfers take no time.
     #[inline]
     pub fn is_clear(&self) -> bool {
         self.link.is_clear()
@@ -92,7 +91,8 @@ impl Front {
         self.link.is_idle(now)
     }
 
-    /// The host sends a request while the link is [clear](Front::is_clear): it has reached the members.
+    /// Submits a request while the link is [clear](Front::is_clear): it reaches the members at
+    /// once.
     #[inline]
     pub fn receive(&mut self, request: Request, capacity: u64, now: Time) -> Slot {
         check(&request, capacity);
@@ -117,14 +117,14 @@ impl Front {
         })
     }
 
-    /// The controller sees the oldest request on the way.
+    /// Handles the arrival of the oldest request on the link.
     pub fn arrive(&mut self) {
         let active = &self.active;
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
     }
 
-    /// Lets the link take its turns until a request has reached the members, which is returned, or
-    /// nothing can cross it now. `busy` is called at the end of a transfer.
+    /// Runs the link until a request reaches the members, which is returned, or until no transfer
+    /// can start. Calls `busy` with the end time of each transfer.
     #[inline]
     pub fn turn(&mut self, now: Time, mut busy: impl FnMut(Time)) -> Option<Slot> {
         loop {
@@ -150,19 +150,19 @@ impl Front {
         self.active[slot].at_members
     }
 
-    /// A request has this many parts.
+    /// Sets the number of a request's parts.
     #[inline]
     pub fn expect(&mut self, slot: Slot, parts: u64) {
         self.active[slot].left = parts;
     }
 
-    /// Counts an outstanding write or trim: flushes after it wait.
+    /// Counts an uncompleted write or trim: later flushes wait for it.
     pub fn count_change(&mut self) {
         self.changes += 1;
     }
 
-    /// True if a flush waits for earlier changes; it is then handed out when the last of them is
-    /// done.
+    /// True if a flush must wait for earlier changes; it is released when the last of them
+    /// completes.
     pub fn holds_flush(&mut self, slot: Slot) -> bool {
         if self.changes > 0 {
             self.active[slot].left = self.changes;
@@ -171,7 +171,8 @@ impl Front {
         self.changes > 0
     }
 
-    /// A part of a request is done; whether it was the last one, which puts the answer on the link.
+    /// Completes a part of a request. Returns true for the last part, after which the reply crosses
+    /// the link.
     #[inline]
     pub fn part_done(&mut self, slot: Slot, status: Status, path: Breakdown, now: Time) -> bool {
         let active = &mut self.active[slot];
@@ -185,7 +186,7 @@ impl Front {
         true
     }
 
-    /// A part of a request is done, as a member has answered it.
+    /// Completes a part of a request with a member's completion.
     #[inline]
     pub fn part_answered(&mut self, slot: Slot, part: &Completion, now: Time) {
         let active = &self.active[slot];
@@ -196,8 +197,8 @@ impl Front {
         }
     }
 
-    /// The last part of a request that no flush waits for is done, and all others went well: its answer passes by
-    /// the link while that is clear.
+    /// Completes the last part of a request when all others succeeded and no flush waits for it.
+    /// The reply bypasses a clear link.
     #[inline]
     pub fn pass_on(&mut self, slot: Slot, part: &Completion, now: Time) {
         if !self.link.is_clear() {
@@ -208,7 +209,7 @@ impl Front {
         self.done.push(Completion { request, submitted, at: now, ..*part });
     }
 
-    /// Puts an answer on the link.
+    /// Sends the reply over the link.
     #[inline]
     pub fn answer(&mut self, slot: Slot, now: Time) {
         let active = &mut self.active[slot];
@@ -217,8 +218,8 @@ impl Front {
         self.link.answer(slot, bytes);
     }
 
-    /// A [counted](Front::count_change) change is done: which flush waited for it alone. To be asked until it is
-    /// none, with `is_first` at first.
+    /// A flush that waited only for the [counted](Front::count_change) change `done`. Call it until
+    /// it returns `None`, with `is_first` the first time.
     pub fn freed_flush(&mut self, done: Slot, is_first: bool) -> Option<Slot> {
         let change = self.active[done];
         if !matches!(change.request.op, Op::Write | Op::Trim) {
@@ -248,18 +249,18 @@ impl Front {
         });
     }
 
-    /// Completions, in order.
+    /// Completions in order.
     pub fn done(&mut self) -> &mut Vec<Completion> {
         &mut self.done
     }
 
-    /// True if there are answers to be fetched.
+    /// True if completions can be fetched.
     #[inline]
     pub fn has_done(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// When the first of the answers to be fetched was given.
+    /// Time of the first completion to be fetched.
     pub fn first_done(&self) -> Option<Time> {
         self.done.first().map(|done| done.at)
     }
@@ -268,7 +269,7 @@ impl Front {
         self.active.is_empty()
     }
 
-    /// Handles a power cut: what has not been answered is lost.
+    /// Handles a power cut: outstanding requests fail.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.done);
         let taken = self.active.taken().into_iter();
@@ -314,7 +315,7 @@ mod tests {
         });
         let flush = arrived(&mut front, Op::Flush, 20);
         assert!(front.holds_flush(flush));
-        // A change after the flush, for which it does not wait.
+        // A change after the flush, so the flush does not wait for it.
         let later = arrived(&mut front, Op::Write, 30);
         front.count_change();
         front.expect(later, 1);
@@ -331,7 +332,7 @@ mod tests {
         assert!(front.part_done(trim, Status::Ok, path, 120));
         assert_eq!(front.freed_flush(trim, true), Some(flush));
         assert_eq!(front.freed_flush(trim, false), None);
-        // Power cut: what was not fetched is, and the others are lost.
+        // Power cut: finished completions are still delivered, outstanding requests fail.
         let mut completions = Vec::new();
         front.turn(120, |_| {});
         front.lose_power(130, &mut completions);

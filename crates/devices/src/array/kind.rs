@@ -1,4 +1,4 @@
-//! The kind of device that an array is.
+//! The device kind `array`.
 
 use super::config::of_member;
 use super::{Array, ArrayConfig, CleaningTogether, Redundancy};
@@ -6,7 +6,8 @@ use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 use ssd::config::PolicyName;
 
-/// Why data of an array with redundancy do not age: it would hand on, and rebuild from, what its members lost.
+/// Reason why data in a redundant array do not age: the array would return, and rebuild from, data
+/// that its members lost.
 pub const NOT_RECONSTRUCTED: &str =
     "an array with redundancy does not age: what its members cannot read is not reconstructed yet";
 
@@ -33,7 +34,7 @@ impl DeviceKind for ArrayConfig {
         alike.saturating_mul(self.member.first_memory()).saturating_add(own)
     }
 
-    /// Scale of the members, if they are alike.
+    /// Scale of the members, if they are equal.
     fn scale(&self) -> u32 {
         let scale = self.member.scale();
         if self.all_members().all(|it| it.scale() == scale) { scale } else { 1 }
@@ -47,7 +48,7 @@ impl DeviceKind for ArrayConfig {
         self.all_members().all(DeviceConfig::keeps_answers)
     }
 
-    /// With redundancy, members must be SSDs that recover and whose completions are durable.
+    /// With redundancy, power cuts need SSD members that recover and whose completions are durable.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));
         if self.redundancy == Redundancy::None {

@@ -1,7 +1,7 @@
-//! The members of an array: their drives, what each holds, and the requests that they have not answered.
+//! Members of an array: their drives, their rebuilt rows, and their outstanding requests.
 //!
-//! Behind the drives of the members are the spares. A member that fails gets no more requests, and its drive
-//! keeps its state; a spare that takes its place holds the rows that have been rebuilt.
+//! Drives are numbered: members first, then spares. A failed member gets no more requests, and its
+//! drive keeps its state. A spare in its place holds the rows rebuilt so far.
 
 use super::due::Due;
 use super::raid::message::{Issue, Purpose, Span};
@@ -13,14 +13,14 @@ use ssd::device::kit::slots::{Slot, Slots};
 /// Row count of a complete member.
 const ALL: u64 = u64::MAX;
 
-/// A member: the drive in its place, and its outstanding requests.
+/// A member: its current drive, and its outstanding requests.
 #[derive(Debug, Clone)]
 struct Member {
     drive: u32,
     has_failed: bool,
-    /// Rows whose content is there.
+    /// Number of rows that the member holds.
     rows: u64,
-    /// Outstanding requests, and the end of the last one.
+    /// Outstanding requests, and the end address of the last one.
     queue: u32,
     head: u64,
 }
@@ -31,7 +31,7 @@ impl Member {
     }
 }
 
-/// A part of an operation: a request to a member that has not answered it.
+/// A part of an operation: an outstanding request at a member.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
     pub operation: Slot,
@@ -39,9 +39,9 @@ pub struct Part {
     pub place: u64,
     pub span: Span,
     pub drive: u32,
-    /// Latency parts of its operation before it.
+    /// Latency breakdown of the operation before this part.
     pub before: Breakdown,
-    /// Under way; not so once its drive has failed.
+    /// True while outstanding; false once its drive has failed.
     is_live: bool,
 }
 
@@ -58,20 +58,20 @@ impl Part {
         Part { operation, purpose, place, span, drive: 0, before, is_live: true }
     }
 
-    /// The part on another drive.
+    /// This part on another drive.
     pub fn on(self, drive: u32) -> Part {
         Part { drive, ..self }
     }
 }
 
-/// Drives at end of life.
+/// Knowledge about drives at end of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     /// Not yet determined.
     Unknown,
-    /// No drive.
+    /// No drive is at end of life.
     None,
-    /// At least one drive, in use or not.
+    /// At least one drive is at end of life, in use or not.
     Some,
 }
 
@@ -80,24 +80,24 @@ enum Ended {
 pub struct Members {
     drives: Vec<Box<dyn Model>>,
     each: Vec<Member>,
-    /// Next event of each working member.
+    /// Next event time of each working member.
     due: Due,
-    /// Spares that have been used.
+    /// Number of spares in use or used up.
     spares_used: usize,
-    /// No member is missing, not even in part.
+    /// True if every member is complete.
     is_whole: bool,
-    /// State of drives that have ended, so that not all are inspected after each event.
+    /// Cached end-of-life state, so that not every drive is inspected after each event.
     ended: Ended,
     parts: Slots<Part>,
-    /// Number of parts by member.
+    /// Number of parts submitted to each member.
     asked: Vec<u64>,
     steering: Steering,
-    /// Pages pending for each drive; empty between calls.
+    /// Pages queued for each drive; empty between calls.
     batches: Vec<Vec<u64>>,
 }
 
 impl Members {
-    /// The first `count` drives are members, the rest spares.
+    /// Members in the first `count` drives, spares in the rest.
     pub fn new(drives: Vec<Box<dyn Model>>, count: u32, steering: Steering) -> Members {
         let count = count as usize;
         let mut members = Members {
@@ -126,7 +126,7 @@ impl Members {
         self.each[member].has_failed
     }
 
-    /// True if no member is missing, not even in part.
+    /// True if every member is complete.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.is_whole
@@ -138,7 +138,7 @@ impl Members {
         row < self.each[member].rows
     }
 
-    /// Rows of `all` that a member holds.
+    /// Number of rows out of `all` that a member holds.
     pub fn rows(&self, member: usize, all: u64) -> u64 {
         self.each[member].rows.min(all)
     }
@@ -148,24 +148,25 @@ impl Members {
         self.each[member].drive
     }
 
-    /// The member whose place a drive has.
+    /// The member whose drive this is.
     pub fn member_of(&self, drive: u32) -> Option<usize> {
         self.each.iter().position(|it| it.drive == drive && !it.has_failed)
     }
 
-    /// Requests outstanding at a member, and how far its last one ended from a sector.
+    /// Number of requests outstanding at a member, and distance of its last one's end from a
+    /// sector.
     pub fn queue_and_way(&self, member: usize, sector: u64) -> (u32, u64) {
         let member = &self.each[member];
         (member.queue, member.head.abs_diff(sector))
     }
 
-    /// True if a member cleans, and is better read around.
+    /// True if a member is cleaning, so that reads should avoid it.
     #[inline]
     pub fn avoids(&self, member: usize) -> bool {
         self.steering.avoids(self.each[member].drive as usize)
     }
 
-    /// True if there may be members to read around.
+    /// True if members clean in turn, so that reads may avoid one.
     #[inline]
     pub fn are_by_turns(&self) -> bool {
         self.steering.is_by_turns()
@@ -181,7 +182,7 @@ impl Members {
 
     // ---- requests -----------------------------------------------------------------------------
 
-    /// Gives a member a request.
+    /// Submits a request to a member.
     #[inline]
     pub fn submit(&mut self, member: usize, request: Request, now: Time) {
         let drive = &mut self.drives[self.each[member].drive as usize];
@@ -189,7 +190,7 @@ impl Members {
         self.note(member, outlook);
     }
 
-    /// Next event of a member.
+    /// Updates a member's next event time.
     #[inline]
     fn note(&mut self, member: usize, outlook: Outlook) {
         if outlook.has_ended && self.ended == Ended::None {
@@ -198,7 +199,7 @@ impl Members {
         self.due.set(member, outlook.next);
     }
 
-    /// Submits a whole host request to a member; it [leaves](Members::left) by itself.
+    /// Forwards a whole host request to a member; [`left`](Members::left) handles its completion.
     #[inline]
     pub fn pass(&mut self, member: usize, request: Request, now: Time) {
         self.count(member, &request);
@@ -211,7 +212,7 @@ impl Members {
         self.each[member].queue -= 1;
     }
 
-    /// Submits a part to a member; its drive.
+    /// Counts a request to a member, and returns the member's drive.
     #[inline]
     fn count(&mut self, member: usize, request: &Request) -> u32 {
         let asked = &mut self.each[member];
@@ -221,7 +222,7 @@ impl Members {
         asked.drive
     }
 
-    /// Gives a member a part of an operation, whose time went there before; the part's number.
+    /// Submits a part of an operation with its latency breakdown so far. Returns the part's slot.
     #[inline]
     pub fn issue(&mut self, issue: &Issue, before: Breakdown, now: Time) -> Slot {
         let Issue { slot: operation, purpose, place, span, member, request } = *issue;
@@ -232,7 +233,7 @@ impl Members {
         id
     }
 
-    /// A part that a member has answered.
+    /// Takes the part that a member has completed.
     #[inline]
     pub fn answered(&mut self, member: usize, answer: &Completion) -> Part {
         self.each[member].queue -= 1;
@@ -254,13 +255,14 @@ impl Members {
         self.parts.taken().into_iter().map(|id| (id, self.parts[id]))
     }
 
-    /// Next event of a member.
+    /// Time of the members' earliest event.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
         self.due.first()
     }
 
-    /// Takes the first member from `from` on to which something happens up to `now` that far, and says which.
+    /// Advances the first member at or after `from` with an event up to `now`, and returns its
+    /// number.
     #[inline]
     pub fn advance(
         &mut self,
@@ -279,13 +281,13 @@ impl Members {
         Some(member)
     }
 
-    /// True if a member has ended: it then refuses some writes.
+    /// True if a member is at end of life and so refuses some writes.
     #[inline]
     pub fn have_ended(&self) -> bool {
         self.ended != Ended::None && self.in_use().any(Device::has_ended)
     }
 
-    /// Members that clean together or in turn are coordinated.
+    /// Coordinates the cleaning of members, if they clean together or in turn.
     #[inline]
     pub fn steer(&mut self, now: Time) {
         if self.steering.is_on() {
@@ -301,13 +303,13 @@ impl Members {
         self.ask_all();
     }
 
-    /// Marks a drive as cleaning for the others.
+    /// Marks a drive as cleaning, for tests.
     #[cfg(test)]
     pub fn pretend(&mut self, drive: usize) {
         self.steering.pretend(drive);
     }
 
-    /// Queries every member's next event.
+    /// Updates every member's next event time.
     fn ask_all(&mut self) {
         self.ended = Ended::Unknown;
         for (number, member) in self.each.iter().enumerate() {
@@ -318,7 +320,7 @@ impl Members {
 
     // ---- failures and power -------------------------------------------------------------------
 
-    /// A member fails; the parts that go with it.
+    /// Fails a member. Returns its outstanding parts.
     pub fn fail(&mut self, member: usize) -> Vec<Part> {
         let drive = self.each[member].drive;
         (self.each[member].has_failed, self.each[member].rows) = (true, 0);
@@ -327,12 +329,13 @@ impl Members {
         let ids = 0..self.parts.len() as Slot;
         let is_lost = |id: &Slot| self.parts[*id].is_live && self.parts[*id].drive == drive;
         let lost: Vec<Slot> = ids.filter(is_lost).collect();
-        // No part that was passed on has an operation elsewhere.
+        // While a failure is scheduled, no read is forwarded, so each request belongs to an
+        // operation.
         assert_eq!(lost.len(), self.each[member].queue as usize, "all are parts of operations");
         lost.into_iter().map(|id| self.take(id)).collect()
     }
 
-    /// Replaces a member by a spare, if there is one: its drive.
+    /// Replaces a member by a spare, if available. Returns its drive.
     pub fn replace(&mut self, member: usize) -> Option<u32> {
         let next = self.each.len() + self.spares_used;
         let drive = self.drives.get(next)?;
@@ -342,18 +345,18 @@ impl Members {
         Some(next as u32)
     }
 
-    /// Sets the number of rows of a member.
+    /// Sets the number of rows that a member holds.
     pub fn hold(&mut self, member: usize, rows: u64) {
         self.each[member].rows = rows;
     }
 
-    /// A member holds all rows.
+    /// Marks a member as complete.
     pub fn complete(&mut self, member: usize) {
         self.each[member].rows = ALL;
         self.is_whole = self.each.iter().all(|it| it.rows == ALL);
     }
 
-    /// Handles a power cut: what the drives were doing is over.
+    /// Handles a power cut: outstanding work of the drives is lost.
     pub fn cut(&mut self, now: Time) {
         let mut lost = Vec::new();
         for member in &mut self.each {
@@ -398,7 +401,7 @@ impl Members {
         }
     }
 
-    /// Overwrites the queued pages.
+    /// Overwrites the queued pages of all members.
     pub fn overwrite_collected(&mut self) {
         self.ended = Ended::Unknown;
         for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
@@ -422,7 +425,7 @@ impl Members {
         &self.drives
     }
 
-    /// The drives, to be changed; their next events are then read again.
+    /// Changes the drives, and updates their next event times.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Vec<Box<dyn Model>>) -> T) -> T {
         let changed = change(&mut self.drives);
         if !self.drives.is_empty() {
@@ -431,13 +434,13 @@ impl Members {
         changed
     }
 
-    /// The drives of the members that have not failed.
+    /// Drives of members that have not failed.
     pub fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
         let members = self.each.iter().filter(|it| !it.has_failed);
         members.map(|it| &*self.drives[it.drive as usize])
     }
 
-    /// Every drive but the spares that are idle.
+    /// All drives except idle spares.
     pub fn ever_used(&self) -> impl Iterator<Item = &dyn Model> {
         let count = self.each.len() + self.spares_used;
         self.drives[..count].iter().map(|drive| &**drive)
@@ -447,7 +450,7 @@ impl Members {
         self.asked.fill(0);
     }
 
-    /// Checks that the next event of each member is the one that is known.
+    /// Checks the recorded next event time of each member.
     pub fn audit(&self) -> Result<(), String> {
         for (number, member) in self.each.iter().enumerate() {
             let next = self.drives[member.drive as usize].next_event();
@@ -462,7 +465,7 @@ impl Members {
     }
 }
 
-/// Capacity of the smallest of some drives, sectors: the others are used up to it.
+/// Capacity of the smallest drive, sectors; larger drives use only this much.
 pub fn smallest(drives: &[Box<dyn Model>]) -> u64 {
     drives.iter().map(|drive| drive.capacity_sectors()).min().unwrap_or(0)
 }
@@ -491,7 +494,7 @@ mod tests {
         let ids =
             parts.map(|(member, lba)| members.issue(&issue(member, lba), Breakdown::default(), 5));
         assert_eq!(members.queue_and_way(1, 108), (2, 100));
-        // The reads of both members end at once, in order of their numbers.
+        // Both reads complete at the same time, in the order of member numbers.
         let (mut done, mut from) = (Vec::new(), 0);
         let end = members.next_event().unwrap();
         assert_eq!(members.advance(0, end - 1, &mut done), None);

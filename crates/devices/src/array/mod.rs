@@ -1,14 +1,15 @@
-//! An array: devices behind one controller. How its data lie on them is its layout and its redundancy.
+//! An array: devices behind one controller, with a layout and a redundancy.
 //!
-//! | redundancy | layout | a request is cut into |
+//! | redundancy | layout | parts of a request |
 //! |---|---|---|
-//! | none | striped (RAID-0), concatenated | one part for each member that it touches (`spread.rs`) |
-//! | mirror, parity disk, parity, double parity | striped | operations on stripes, and these into parts (`raid/`) |
+//! | none | striped (RAID-0), concatenated | one per touched member (`spread.rs`) |
+//! | mirror, parity disk, parity, double parity | striped | per stripe operation (`raid/`) |
 //!
-//! The request is answered when its last part is. The array's next event is the earliest of its members' (a
-//! tournament, `due.rs`) and its own. Common to all arrays are the front, which has the requests (`front.rs`), and
-//! the members (`members.rs`). `each.rs` alone knows which device each member is. `steering.rs` lets members clean
-//! together or in turn; reads then treat a cleaning member like a missing one.
+//! A request completes with its last part. The array's next event is the earliest of its own events
+//! and its members' events (a tournament tree, `due.rs`). All arrays share the front end, which
+//! holds the requests (`front.rs`), and the members (`members.rs`). Only `each.rs` knows which
+//! device each member is. `steering.rs` makes members clean together or in turn; reads then treat a
+//! cleaning member like a missing one.
 
 mod clock;
 mod config;
@@ -54,20 +55,20 @@ pub struct Array {
     clock: Clock,
     /// Completions of members; empty between calls.
     completed: Vec<Completion>,
-    /// Sectors that the host may address.
+    /// Capacity for the host, sectors.
     capacity: u64,
     layout: Layout,
-    /// True if all members are alike.
+    /// True if all members have the same configuration.
     alike: bool,
-    /// Configuration on which the state depends, besides that of the members.
+    /// Keys on which the saved state depends, besides the members' keys.
     shape: Vec<(String, String)>,
     /// True if the members share a custom policy.
     shares_policy: bool,
-    /// Number of parallel parts.
+    /// Number of shards for parallel preparation.
     divided: u32,
 }
 
-/// Treatment of requests by redundancy.
+/// Request handling by redundancy.
 #[derive(Clone)]
 enum Body {
     /// No redundancy.
@@ -79,7 +80,7 @@ impl Array {
     /// An array of new devices.
     ///
     /// # Errors
-    /// When the configuration contradicts itself, the error names the keys; or when `tick` ended it.
+    /// For contradictory keys, which the error names; or if `tick` stopped the construction.
     pub fn new(
         config: &ArrayConfig,
         seed: u64,
@@ -107,7 +108,7 @@ impl Array {
         Ok(Array::of(config, seed, drives)?)
     }
 
-    /// An array of these devices.
+    /// An array of the given devices.
     fn of(
         config: &ArrayConfig,
         seed: u64,
@@ -147,7 +148,7 @@ impl Array {
         Ok(array)
     }
 
-    /// Schedules the failures of members; initial ones happen at once.
+    /// Schedules the failures of members; those at time zero happen at once.
     fn schedule_failures(&mut self, failures: &Failures) -> Result<(), Invalid> {
         let count = self.members.len();
         for (member, at) in &failures.0 {
@@ -178,7 +179,7 @@ impl Array {
         }
     }
 
-    /// A request has reached the members.
+    /// Handles a request that has reached the members.
     #[inline]
     fn arrive(&mut self, slot: Slot, now: Time) {
         let Array { front, members, body, clock, .. } = self;
@@ -193,7 +194,7 @@ impl Array {
         }
     }
 
-    /// An event of the array itself.
+    /// Handles an event of the array itself.
     fn happen(&mut self, event: Event, now: Time) {
         match event {
             Event::LinkFree => self.pump(now),
@@ -210,8 +211,7 @@ impl Array {
         }
     }
 
-    /// Advances the members to an instant, in order; whether something may follow from it for the
-    /// front.
+    /// Advances the members to `now`, in order. Returns true if the front end may have to react.
     #[inline]
     fn advance_members(&mut self, now: Time) -> bool {
         let Array { front, members, body, clock, completed, .. } = self;
@@ -247,7 +247,7 @@ impl Array {
         follows
     }
 
-    /// Processes the known events of an instant.
+    /// Processes the events of one instant.
     #[inline]
     fn step(&mut self, now: Time) {
         let mut follows = false;
@@ -256,14 +256,14 @@ impl Array {
             follows = true;
         }
         follows |= self.advance_members(now);
-        // Other changes of the link are events of the clock.
+        // Other changes of the link are clock events.
         if follows {
             self.pump(now);
         }
         self.members.steer(now);
     }
 
-    /// The earliest event of the array itself and the members; the end of time where there is none.
+    /// Time of the earliest event of the array and its members; the end of time without one.
     #[inline]
     fn next_inside(&self) -> Time {
         let [own, members] = [self.clock.next_at(), self.members.next_event()];
@@ -271,12 +271,12 @@ impl Array {
     }
 }
 
-/// Gives the members the parts of a request of an array without redundancy.
+/// Submits the parts of a request in an array without redundancy.
 #[inline]
 fn spread_out(spread: Spread, slot: Slot, front: &mut Front, members: &mut Members, now: Time) {
     let request = Request { id: u64::from(slot), ..*front.request(slot) };
     if request.op == Op::Flush {
-        // Everything sent before has reached its member before, so each can answer for its own.
+        // Earlier requests have reached the members, so each member flushes for itself.
         front.expect(slot, members.len() as u64);
         (0..members.len()).for_each(|member| members.submit(member, request, now));
         return;
@@ -332,7 +332,7 @@ impl Device for Array {
             }
             self.step(now);
             at = Some(now);
-            // All events of an instant are processed together.
+            // All events of one instant are processed together.
             if self.front.has_done() || self.has_ended() {
                 to = now;
             }
@@ -359,7 +359,7 @@ impl Device for Array {
         }
     }
 
-    /// True once its members are ready and the log is replayed.
+    /// True once the members are ready and the log is replayed.
     fn is_ready(&self) -> bool {
         match &self.body {
             Body::Raid(raid) => self.members.in_use().all(Device::is_ready) && raid.is_ready(),
@@ -367,7 +367,7 @@ impl Device for Array {
         }
     }
 
-    /// The end of life of its first member: it then refuses some writes.
+    /// True once a member is at end of life and so refuses some writes.
     fn has_ended(&self) -> bool {
         self.members.have_ended()
     }
@@ -390,7 +390,7 @@ impl Device for Array {
     }
 }
 
-/// Refuses keys without use in an array without redundancy.
+/// Rejects keys that have no effect without redundancy.
 fn refuse_idle(config: &ArrayConfig) -> Result<(), Invalid> {
     let default = ArrayConfig::default();
     let key = match config {

@@ -1,4 +1,4 @@
-//! Untimed operation, saved state and reports of an array: they follow from the members.
+//! Untimed operation, saved state and reports of an array, derived from its members.
 
 use super::config::in_member;
 use super::kind::NOT_RECONSTRUCTED;
@@ -39,8 +39,8 @@ impl Prepare for Array {
         }
     }
 
-    /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
-    /// nothing: each member is written in the same order.
+    /// Pages of striped members are numbered round-robin, independent of the stripe size: each
+    /// member is written in the same order.
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         if let Body::Raid(raid) = &self.body {
             raid.overwrite_untimed(pages, &mut self.members);
@@ -154,10 +154,10 @@ impl Persist for Array {
     }
 }
 
-/// Why an array cannot be restored.
+/// Reason why an array with `each` has no saved state.
 const UNLIKE: &str = "an array of unlike members (device.each) cannot be restored";
 
-/// The states of an array's drives, with its own keys and those of a member.
+/// Saves the drives' states, under the array's keys and a member's keys.
 fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
     let (mut kept, mut caches) = (Vec::new(), Vec::new());
     let mut shape = Vec::new();
@@ -171,7 +171,7 @@ fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot>
     Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept, caches })
 }
 
-/// Shape of a member within the array's.
+/// Keys of a member, from the array's keys.
 fn shape_of_member(
     theirs: &[(String, String)],
     own: &[(String, String)],
@@ -185,7 +185,7 @@ fn shape_of_member(
     Ok(of_member.iter().map(|(name, value)| (key(name), value.clone())).collect())
 }
 
-/// Capacity of the drives' states for an array with equal keys.
+/// Memory for the drives' states, for an array with the same keys.
 fn room(
     drives: &[Box<dyn Model>],
     own: &[(String, String)],
@@ -200,7 +200,7 @@ fn of_member(number: usize, problem: &str) -> String {
     format!("member {number}: {}", problem.replace("device.", "device.member."))
 }
 
-/// Takes up the drives of an array with the same keys.
+/// Restores the drives of an array with the same keys.
 fn restore(
     drives: &mut [Box<dyn Model>],
     own: &[(String, String)],
@@ -280,7 +280,7 @@ impl Examine for Array {
         all.map(Timeline::together)
     }
 
-    /// With parity, reads and writes of members differ from the host's.
+    /// With parity, member reads and writes differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let drives = self.members.drives().iter();
         let all = EnergyReport::together(drives.map(|drive| drive.energy_report(end)))?;

@@ -1,4 +1,4 @@
-//! The keys of an array with redundancy: words, lists of shares and of failures.
+//! Options of an array with redundancy: words, lists of shares, lists of failures.
 
 use options::{Bandwidth, Duration, Setting, Size, Values, choices, options, text_setting};
 use serde::de::{Error, Visitor};
@@ -88,7 +88,7 @@ impl HoleRule {
     }
 }
 
-/// Share of the parity on each member, percent; none where all hold as much.
+/// Parity share of each member, percent; `None` for equal shares.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shares(Vec<f64>);
 
@@ -100,7 +100,7 @@ text_setting!(
 const PERCENT: &str = r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*";
 
 impl Shares {
-    /// The share of each member, percent; none where all are equal.
+    /// Parity share of each member, percent; `None` for equal shares.
     pub fn percent(&self) -> Option<&[f64]> {
         (!self.0.is_empty()).then_some(&self.0[..])
     }
@@ -130,7 +130,7 @@ impl fmt::Display for Shares {
     }
 }
 
-/// Failing members, with their times; none by default.
+/// Failing members with their failure times; empty by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Failures(pub Vec<(u32, Duration)>);
 
@@ -158,7 +158,7 @@ impl<'de> Deserialize<'de> for Failures {
             fn visit_str<E: Error>(self, text: &str) -> Result<Failures, E> {
                 text.parse().map_err(E::custom)
             }
-            // One member, from the start.
+            // One member that fails at the start.
             fn visit_u64<E: Error>(self, member: u64) -> Result<Failures, E> {
                 self.visit_str(&member.to_string())
             }

@@ -1,10 +1,10 @@
-//! Preparing members side by side: they share nothing, so each thread has some of them.
+//! Parallel preparation of members: they share no state, so each thread prepares some of them.
 
 use super::{Array, Body, Layout};
 use crate::{Job, Run, Writes};
 use crate::{Model, Prepare};
 
-/// On which member a page lies, and where there.
+/// Member of a page, and the page's number there.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     layout: Layout,
@@ -34,7 +34,7 @@ impl Array {
         }
     }
 
-    /// Pages of each member that can be prepared: as many as the smallest has.
+    /// Number of pages per member to prepare: the smallest member's.
     pub(super) fn pages_of_each(&self) -> u64 {
         self.members.in_use().map(Prepare::preparable_pages).min().unwrap_or(0)
     }

@@ -4,21 +4,21 @@ use super::config::{ArrayConfig, Layout};
 use engine::{Lba, Request, SECTOR_BYTES};
 use options::{Invalid, Size};
 
-/// The address space of one member within the array's.
+/// Address mapping of an array without redundancy.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
-    /// Sectors of a stripe unit; concatenation is a stripe as long as a member.
+    /// Sectors per stripe unit; a concatenation has stripe units as long as a member.
     unit: u64,
     members: u64,
-    /// Stripe units that each member has.
+    /// Stripe units per member.
     units: u64,
 }
 
 impl Spread {
-    /// Layout over members of `member_sectors` sectors each.
+    /// Mapping over members of `member_sectors` sectors.
     ///
     /// # Errors
-    /// When a stripe unit is no whole number of sectors, or more than a member.
+    /// When a stripe unit is not a whole number of sectors, or exceeds a member.
     pub fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Spread, Invalid> {
         let members = u64::from(config.members);
         if config.layout == Layout::Concatenated {
@@ -37,19 +37,19 @@ impl Spread {
         Ok(Spread { unit, members, units: member_sectors / unit })
     }
 
-    /// Sectors of all members that have an address.
+    /// Capacity of the array, sectors.
     pub fn capacity(self) -> u64 {
         self.unit * self.members * self.units
     }
 
-    /// Number of sectors below `sector` on a member.
+    /// Number of array sectors below `sector` that lie on a member.
     fn below(&self, member: u64, sector: u64) -> u64 {
         let row = self.unit * self.members;
         let rest = (sector % row).saturating_sub(member * self.unit).min(self.unit);
         sector / row * self.unit + rest
     }
 
-    /// The part of a request that lies within a stripe unit: its member, and the member's request.
+    /// Member and member request of a request within one stripe unit.
     #[inline]
     pub fn only_part(self, request: &Request) -> Option<(usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -62,14 +62,14 @@ impl Spread {
         Some((member as usize, Request { lba, ..*request }))
     }
 
-    /// The members that hold a range, each once, in order of its addresses.
+    /// Members that hold a range, each once, in address order.
     fn touched(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + use<> {
         let (first, last) = (start / self.unit, (end - 1) / self.unit);
         let members = self.members;
         (first..=last.min(first + members - 1)).map(move |unit| unit % members)
     }
 
-    /// The parts of a request for a range: each touched member with its request.
+    /// Each touched member, with its request.
     pub fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.touched(start, end).map(move |member| {

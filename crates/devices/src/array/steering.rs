@@ -1,8 +1,8 @@
-//! Members that clean together, or in turn.
+//! Coordinated cleaning of members: together, or in turn.
 //!
-//! A request over several members is as slow as the slowest, so cleaning that coincides hits fewer requests
-//! (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). If members clean in turn it hits one
-//! member at a time, and its data can be reconstructed from the others.
+//! A request over several members is as slow as the slowest, so simultaneous cleaning delays fewer
+//! requests (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). If members clean in
+//! turn, only one is affected at a time, and its data can be reconstructed from the others.
 
 use super::config::CleaningTogether;
 use super::{ArrayConfig, Redundancy};
@@ -14,18 +14,18 @@ use options::Invalid;
 #[derive(Debug, Clone)]
 pub struct Steering {
     rule: CleaningTogether,
-    /// Cleaning units of each drive at the last look.
+    /// Number of cleaning units of each drive at the last inspection.
     units: Vec<u32>,
-    /// In turn: the drive whose turn it is, and the previous one.
+    /// In turn: the drive that may clean, and the previous one.
     turn: Option<usize>,
     last: usize,
-    /// The drives are not examined: a test decides what they do.
+    /// True if a test marks the cleaning drives, which are then not inspected.
     #[cfg(test)]
     pretends: bool,
 }
 
 impl Steering {
-    /// Members whose cleaning is coordinated.
+    /// Coordination of these drives.
     ///
     /// # Errors
     /// When members cannot be coordinated, or clean in turn without redundancy.
@@ -60,7 +60,7 @@ impl Steering {
         Ok(steering)
     }
 
-    /// True if members are coordinated.
+    /// True if cleaning is coordinated.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.rule != CleaningTogether::Free
@@ -72,13 +72,13 @@ impl Steering {
         self.rule == CleaningTogether::Staggered && self.units[drive] > 0
     }
 
-    /// True if there may be drives to read around.
+    /// True if members clean in turn, so that reads may avoid one.
     #[inline]
     pub fn is_by_turns(&self) -> bool {
         self.rule == CleaningTogether::Staggered
     }
 
-    /// Marks a drive as cleaning for the others.
+    /// Marks a drive as cleaning, for tests.
     #[cfg(test)]
     pub fn pretend(&mut self, drive: usize) {
         (self.rule, self.pretends) = (CleaningTogether::Staggered, true);
@@ -86,7 +86,7 @@ impl Steering {
         self.units[drive] = 1;
     }
 
-    /// Looks at the drives of an array, some of which have gone on, and tells them what to do.
+    /// Inspects the drives after some have advanced, and updates their cleaning permissions.
     pub fn look(
         &mut self,
         drives: &mut [Box<dyn Model>],
@@ -125,11 +125,11 @@ impl Steering {
             return;
         }
         self.turn = None;
-        // An urgent member has taken the turn.
+        // An urgent member has started cleaning on its own.
         if self.units.iter().any(|units| *units > 0) {
             return;
         }
-        // Members whose victims would gain nothing have no turn: nothing would ever end it.
+        // Members whose victims would free nothing get no turn, because it would never end.
         let count = drives.len();
         for next in (1..=count).map(|step| (self.last + step) % count) {
             if !in_use(next) || !drives[next].wants_cleaning() {

@@ -1,6 +1,6 @@
-//! Adaptive replacement (Megiddo and Modha, FAST 2003): lines that were used once are in one list, those used again in
-//! another. Of the lines that have left each, as many more are remembered as the cache holds; one that comes again says
-//! which list should have been longer.
+//! Adaptive replacement cache (ARC; Megiddo and Modha, FAST 2003). Lines used once are in one list,
+//! lines used repeatedly in another. Each list remembers evicted lines, together as many as the
+//! cache holds. A remembered line that returns lengthens the list that evicted it.
 
 use super::kept::{self, Kept};
 use super::lists::{Index, Lists, NONE, Slot};
@@ -10,7 +10,7 @@ use super::replacement::{LOOKED_AT, Replacement};
 const ONCE: usize = 0;
 const AGAIN: usize = 1;
 
-/// Both lists, and the evicted lines they remember.
+/// Both lists, and the evicted lines that they remember.
 #[derive(Debug, Clone)]
 pub struct Arc {
     lines: Lists,
@@ -21,7 +21,7 @@ pub struct Arc {
     capacity: u32,
     /// Target length of the list of lines used once.
     target: f64,
-    /// Line of the last adaptation, so that a repeated line counts once.
+    /// Line of the last adaptation: consecutive uses of a line adapt once.
     adapted: Option<u64>,
     remembered: u64,
 }
@@ -40,7 +40,7 @@ impl Arc {
         }
     }
 
-    /// List from which a remembered line was evicted.
+    /// List and slot that remember an evicted line.
     fn left_from(&self, line: u64) -> Option<(usize, Slot)> {
         let place = self.known.find(line);
         (place != NONE).then(|| self.left.list_of(place).map(|list| (list, place)))?
@@ -52,7 +52,7 @@ impl Arc {
         self.free.push(place);
     }
 
-    /// Adapts to an arriving line.
+    /// Adapts the target length to an arriving line.
     fn adapt(&mut self, line: u64) {
         if self.adapted == Some(line) {
             return;
@@ -87,7 +87,7 @@ impl Replacement for Arc {
                 AGAIN
             }
             None => {
-                // A list and its remembered lines do not exceed the cache.
+                // A list and its remembered lines never exceed the cache size.
                 while self.lines.len(ONCE) + self.left.len(ONCE) >= self.capacity
                     && self.left.len(ONCE) > 0
                 {
@@ -124,8 +124,8 @@ impl Replacement for Arc {
         }
     }
 
-    /// State: both lists, their remembered lines, and more: the target length, as bits, the line of
-    /// the last adaptation plus one, and the lines that returned.
+    /// Saved state: both lists, their remembered lines, and three numbers. These are the target
+    /// length as bits, the line of the last adaptation plus one, and the count of returned lines.
     fn keep(&self) -> Kept {
         let line = |place: u64| self.known.key(place as Slot);
         let left = |list| self.left.kept(list).into_iter().map(line).collect();

@@ -1,4 +1,4 @@
-//! Options of a cache, and its shape: what contradicts itself is refused here.
+//! Options of a cache, and its shape; rejects contradictory options.
 
 use super::hints::Hints;
 use super::ranges::Ranges;
@@ -8,11 +8,11 @@ use options::{Duration, Invalid, Maybe, Size, choices, conditions, options};
 use service_law::LawConfig;
 use std::ops::Range;
 
-/// Lines at most: each takes 60 bytes of memory.
+/// Maximum number of lines; each takes 60 bytes of memory.
 const MOST_LINES: u64 = 1 << 26;
-/// Maximum number of runs in progress.
+/// Maximum number of write-back runs in progress.
 const MOST_DEPTH: u32 = 1024;
-/// The longest line: a megabyte is read in one revolution of a disk.
+/// Maximum line size; a disk reads a megabyte in one revolution.
 const LONGEST_LINE: u64 = 16 << 20;
 
 macro_rules! words {
@@ -119,29 +119,29 @@ options! {
     }
 }
 
-/// The fast device by default: 1 GiB of battery-backed memory, as controllers of arrays have it.
+/// Default fast device: 1 GiB of battery-backed memory, as in array controllers.
 fn nvram() -> LawConfig {
     LawConfig { size: Size::from_bytes(1 << 30), ..LawConfig::default() }
 }
 
-/// The shape of two tiers.
+/// Sizes of two tiers in extents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extents {
-    /// Sectors of an extent.
+    /// Sectors per extent.
     pub sectors: u64,
-    /// Extents of the fast device, and of both.
+    /// Number of extents on the fast device, and in total.
     pub fast: u32,
     pub all: u32,
 }
 
-/// Derived from the options and the sizes of both devices.
+/// Dimensions of a cache, derived from the options and the sizes of both devices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
-    /// Sectors of a line.
+    /// Sectors per line.
     pub line: u64,
-    /// Lines that the cache holds.
+    /// Number of lines in the cache.
     pub slots: u32,
-    /// Lines of these that are not pinned.
+    /// Number of lines that are not pinned by the configuration.
     pub free: u32,
     /// Sectors of the backing device.
     pub capacity: u64,
@@ -149,32 +149,32 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The lines that a range of sectors touches.
+    /// Lines that a range of sectors touches.
     #[inline]
     pub fn lines(&self, sector: u64, sectors: u64) -> Range<u64> {
         sector / self.line..(sector + sectors).div_ceil(self.line)
     }
 
-    /// The part of a range of sectors that is in these lines.
+    /// Part of a range of sectors within the given lines.
     #[inline]
     pub fn clipped(&self, lines: &Range<u64>, sectors: &Range<u64>) -> (u64, u64) {
         let line = self.line;
         (sectors.start.max(lines.start * line), sectors.end.min(lines.end * line))
     }
 
-    /// Sectors of whole lines.
+    /// Sectors of the given lines.
     pub fn whole(&self, lines: &Range<u64>) -> Range<u64> {
         lines.start * self.line..(lines.end * self.line).min(self.capacity)
     }
 
-    /// True if a request of these lines would displace all others.
+    /// True if a request for these lines would displace all others.
     #[inline]
     pub fn is_too_long(&self, lines: &Range<u64>) -> bool {
         let count = lines.end - lines.start;
         count > 1 && count * 2 > u64::from(self.free)
     }
 
-    /// Sectors of a line: the last one may be cut off by the end of the device.
+    /// Sectors of a line; the end of the device may cut the last one off.
     #[inline]
     pub fn sectors_of(&self, line: u64) -> u64 {
         self.line.min(self.capacity - line * self.line)
@@ -191,15 +191,15 @@ impl CacheConfig {
         [("fast", &self.fast), ("backing", &self.backing)]
     }
 
-    /// Both devices, to be changed.
+    /// Both devices, mutable, with their section names.
     pub fn both_mut(&mut self) -> [(&'static str, &mut DeviceConfig); 2] {
         [("fast", &mut self.fast), ("backing", &mut self.backing)]
     }
 
-    /// Refuses invalid values, independent of the devices.
+    /// Rejects invalid values that do not depend on the devices.
     ///
     /// # Errors
-    /// For a value that is none.
+    /// When a value is invalid.
     pub fn check(&self) -> Result<(), Invalid> {
         let line = self.line.bytes();
         if line == 0 || !line.is_multiple_of(SECTOR_BYTES) || line > LONGEST_LINE {
@@ -258,10 +258,10 @@ impl CacheConfig {
         Ok(())
     }
 
-    /// The lines of two tiers of these sizes, sectors.
+    /// Extents of two tiers with these sizes in sectors.
     ///
     /// # Errors
-    /// When one of them has no line, or both have too many.
+    /// When a device has no extent, or there are too many.
     pub fn extents(&self, fast: u64, backing: u64) -> Result<Extents, Invalid> {
         self.check()?;
         let line = self.line.bytes() / SECTOR_BYTES;
@@ -284,10 +284,10 @@ impl CacheConfig {
         Ok(Extents { sectors: line, fast: fast as u32, all: all as u32 })
     }
 
-    /// The shape of a cache of two devices of these sizes, sectors.
+    /// Shape of a cache over two devices with these sizes in sectors.
     ///
     /// # Errors
-    /// When the fast device is larger, or has no line that can change.
+    /// When the fast device is larger than the backing one, or has no evictable line.
     pub fn shape(&self, fast: u64, backing: u64) -> Result<Shape, Invalid> {
         self.check()?;
         let size = |sectors: u64| Size::from_bytes(sectors * SECTOR_BYTES);

@@ -1,6 +1,6 @@
-//! Choice and timing of the dirty lines to write back. A run of adjacent lines is read from the
-//! fast device and written to the backing one; where that may lose what it answered, lines are
-//! clean once it was flushed.
+//! Selection and timing of write-back. A run of adjacent dirty lines is read from the fast device
+//! and written to the backing device. If the backing device may lose completed writes, lines become
+//! clean only after its flush.
 
 use super::config::Destage;
 use super::lists::{Lists, NONE, Slot};
@@ -12,14 +12,14 @@ use std::ops::Range;
 /// Maximum number of lines skipped in a search.
 const LOOKED_AT: u32 = 64;
 
-/// A run of adjacent lines being written back.
+/// Adjacent lines in write-back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     pub first: u64,
     pub count: u32,
     /// Outstanding reads.
     pub reads: u32,
-    /// True after a failed read or write: it stays dirty.
+    /// True after a failed read or write; the lines stay dirty.
     pub failed: bool,
 }
 
@@ -33,7 +33,7 @@ impl Run {
         self.failed |= !status.is_ok();
     }
 
-    /// Handles a completed read; whether all have.
+    /// Handles a completed read. Returns true if it was the last one.
     pub fn read_ended(&mut self, status: Status) -> bool {
         self.note(status);
         self.reads -= 1;
@@ -41,26 +41,26 @@ impl Run {
     }
 }
 
-/// Waiting dirty lines, and the rules. Its fields are these, and what was asked for.
+/// Dirty lines waiting for write-back, its rules, and its triggers.
 #[derive(Debug, Clone)]
 pub struct Destager {
-    /// Oldest first.
+    /// Dirty lines, oldest first.
     dirty: Lists,
     since: Vec<Time>,
     idle: Option<Time>,
     age: Option<Time>,
     depth: u32,
     longest: u32,
-    /// Dirty lines from which on they are written, and at which that ends.
+    /// Number of dirty lines that starts write-back, and number that ends it.
     high: u32,
     low: u32,
     draining: bool,
-    /// A request waits for room.
+    /// True while a request waits for room.
     wants_room: bool,
     /// True while all lines are written back.
     wants_all: bool,
     under_way: u32,
-    /// Last submission or completion of the host.
+    /// Time of the host's last submission or completion.
     last_host: Time,
 }
 
@@ -90,11 +90,11 @@ impl Destager {
         self.last_host = now;
     }
 
-    /// A line is dirty.
+    /// Adds a dirty line.
     pub fn add(&mut self, slot: Slot, now: Time) {
         if self.dirty.list_of(slot).is_none() {
             if self.dirty.len(0) == 0 {
-                // Drains for other reasons end.
+                // Triggers end when no dirty line is left.
                 (self.draining, self.wants_all) = (false, false);
             }
             self.dirty.push(0, slot);
@@ -104,7 +104,7 @@ impl Destager {
         }
     }
 
-    /// Drops a line.
+    /// Removes a line.
     pub fn remove(&mut self, slot: Slot) {
         self.dirty.remove(slot);
     }
@@ -117,7 +117,7 @@ impl Destager {
         self.wants_room = false;
     }
 
-    /// From now on all dirty lines are written.
+    /// Requests write-back of all dirty lines, or cancels the request.
     pub fn want_all(&mut self, wants: bool) {
         self.wants_all = wants;
     }
@@ -128,7 +128,7 @@ impl Destager {
         self.dirty.len(0) > 0
     }
 
-    /// True if more lines are dirty than may be, or as few as should be.
+    /// True above the high watermark.
     pub fn is_over_high(&self) -> bool {
         self.dirty.len(0) > self.high
     }
@@ -152,7 +152,7 @@ impl Destager {
         self.idle.filter(|_| !host_waits && self.dirty.len(0) > 0).map(|idle| self.last_host + idle)
     }
 
-    /// When lines are to be written next for reasons of time.
+    /// Time of the next write-back due to idleness or age.
     #[inline]
     pub fn next_at(&self, host_waits: bool) -> Option<Time> {
         if self.dirty.len(0) == 0 || self.under_way >= self.depth {
@@ -181,8 +181,8 @@ impl Destager {
                 || due(self.age_at()))
     }
 
-    /// The next run to write back, if any: from the line that has been dirty longest, with its
-    /// dirty neighbours.
+    /// The next run to write back, if any: the line that has been dirty longest, with its dirty
+    /// neighbours.
     #[inline]
     pub fn begin(&mut self, table: &mut Table, host_waits: bool, now: Time) -> Option<Run> {
         if self.dirty.len(0) == 0 {
@@ -219,8 +219,7 @@ impl Destager {
         Some(Run { first, count: (end - first) as u32, reads: 0, failed: false })
     }
 
-    /// A run is on the backing device, or is not: its lines become clean, except those written
-    /// meanwhile.
+    /// Ends a run: on success its lines become clean, except lines written in the meantime.
     pub fn end(&mut self, run: &Run, table: &mut Table, now: Time) {
         self.under_way -= 1;
         for line in run.lines() {
@@ -236,7 +235,8 @@ impl Destager {
         }
     }
 
-    /// The dirty lines, oldest first; and what was begun: down to the low watermark, and all of them.
+    /// Saved state: the dirty lines, oldest first; and the active triggers: high watermark,
+    /// write-back of all lines.
     pub fn keep(&self) -> [Vec<u64>; 2] {
         [self.dirty.kept(0), vec![u64::from(self.draining), u64::from(self.wants_all)]]
     }
@@ -244,7 +244,7 @@ impl Destager {
     /// Restores the state of an empty destager.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     pub fn take_up(&mut self, [dirty, begun]: [Vec<u64>; 2], table: &Table) -> Result<(), String> {
         let is_dirty = |slot: Slot| table.entry(slot).state == State::Dirty;
         self.dirty.take_up(0, &dirty, &is_dirty)?;
@@ -253,7 +253,7 @@ impl Destager {
         Ok(())
     }
 
-    /// Handles a power cut: nothing is in progress, and dirty lines are collected from the table.
+    /// Handles a power cut: drops all runs, and collects the dirty lines from the map.
     pub fn lose_power(&mut self, table: &Table, now: Time) {
         self.under_way = 0;
         (self.draining, self.wants_room, self.wants_all) = (false, false, false);
@@ -265,10 +265,10 @@ impl Destager {
         self.last_host = now;
     }
 
-    /// Checks that every dirty line is known.
+    /// Checks that every dirty line is listed.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit(&self, table: &Table) -> Result<(), String> {
         for (slot, line, entry) in table.lines() {
             let waits = self.dirty.list_of(slot).is_some();

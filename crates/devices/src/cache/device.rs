@@ -1,7 +1,8 @@
-//! The cache in time: what a request of the host becomes on both devices, and what follows from their answers.
+//! The timed cache: translates host requests into requests to both devices, and handles their
+//! completions.
 //!
-//! A request that writes has its lines for itself until it is over, and so has a read of which something is missing,
-//! until that has come into the cache. Others of the same lines wait. A line that is read stays in its slot until then.
+//! A write locks its lines until it completes; a read miss locks its lines until they are in the
+//! cache. Other requests for these lines wait. Lines being read keep their slots.
 
 use super::Side;
 use super::config::{CacheConfig, Mode, Recovery, Shape};
@@ -25,7 +26,7 @@ use ssd::device::kit::slots::{Slot, Slots};
 use ssd::device::latency::FAST;
 use std::ops::Range;
 
-/// A fast device in front of another: both devices, the state of lines, outstanding requests.
+/// A cache in front of a device: both devices, the state of the lines, and outstanding requests.
 #[derive(Clone)]
 pub struct Cache {
     pub shape: Shape,
@@ -36,24 +37,24 @@ pub struct Cache {
     pub requests: Requests,
     hints: Hints,
     runs: Slots<Run>,
-    /// Runs that the backing device has answered and not flushed; and those for which it is flushing.
+    /// Runs that the backing device has completed but not flushed; and runs in the current flush.
     landed: Vec<Slot>,
     flushing: Vec<Slot>,
     pub counts: Counts,
-    /// Reason why write-back is impossible, if it is.
+    /// Reason why write-back is impossible, if any.
     failed: Option<Status>,
-    /// The devices were ready after the last cut.
+    /// True once both devices are ready after the last cut.
     was_ready: bool,
     now: Time,
     done: Vec<Completion>,
 }
 
 impl Cache {
-    /// A cache with its pinned lines only; `keeps` says of each device whether what it has answered
-    /// outlives a power cut.
+    /// A cache that holds only its pinned lines; `keeps` is true for each device whose completions
+    /// survive a power cut.
     ///
     /// # Errors
-    /// When the options contradict each other or the devices; the error names the keys.
+    /// For options that contradict each other or the devices; the error names the keys.
     pub fn of(
         config: &CacheConfig,
         seed: u64,
@@ -90,7 +91,7 @@ impl Cache {
         })
     }
 
-    /// Reads lines in consecutive slots, which stay in place meanwhile.
+    /// Reads lines in consecutive slots, which keep their content during the read.
     #[inline]
     fn read_slots(
         &mut self,
@@ -105,7 +106,7 @@ impl Cache {
 
     // ---- requests of the host ------------------------------------------------------------------
 
-    /// Starts a read of one cached, unlocked line, if it is one.
+    /// Starts a read of one cached, unlocked line. Returns false for other requests.
     #[inline]
     fn begin_hit(&mut self, request: &Request) -> bool {
         let Shape { line, .. } = self.shape;
@@ -125,7 +126,7 @@ impl Cache {
         true
     }
 
-    /// The fast device has answered such a read: that becomes the answer to the host. Its line was in its slot meanwhile.
+    /// Turns the fast device's completion of a read hit into the host's completion.
     #[inline]
     fn end_hit(&mut self, answer: &mut Completion) {
         let Shape { line, .. } = self.shape;
@@ -143,7 +144,7 @@ impl Cache {
         self.places.rules().host_acts(answer.at);
     }
 
-    /// True with hits only in progress and pending.
+    /// True if all outstanding requests are read hits.
     #[inline]
     fn has_only_hits(&self) -> bool {
         self.pair.is_idle()
@@ -153,7 +154,7 @@ impl Cache {
             && self.was_ready
     }
 
-    /// Applies a request's hints.
+    /// Applies the hint of a request.
     pub fn heed(&mut self, request: &Request) {
         let Some(hint) = self.hints.of(request.handle) else { return };
         let Request { lba, sectors, .. } = *request;
@@ -168,13 +169,13 @@ impl Cache {
                 let more = self.places.let_go(&lines);
                 self.counts.unpin(more);
             }
-            // A written line is written back with the rest.
+            // A line written now is written back with the others.
             Hint::Flush if request.op == Op::Write => {}
             Hint::Flush => self.places.rules().want_all(true),
         }
     }
 
-    /// True for a request to write back all dirty lines.
+    /// True if a request demands write-back of all dirty lines.
     pub fn asks_for_all(&self, request: &Request) -> bool {
         self.hints.of(request.handle) == Some(Hint::Flush)
     }
@@ -184,7 +185,7 @@ impl Cache {
         !self.hints.are_none()
     }
 
-    /// Begins a request; whether that is possible now.
+    /// Starts a request. Returns false if it must wait.
     fn begin(&mut self, asked: Slot) -> bool {
         let Request { op, lba, sectors, .. } = self.requests.asked(asked).request;
         let lines = self.shape.lines(lba.0, u64::from(sectors));
@@ -217,7 +218,7 @@ impl Cache {
         self.read_runs(asked, lines, sectors);
     }
 
-    /// Reads lines of which some are missing, in runs that lie side by side.
+    /// Reads lines, some of them missing, in contiguous runs.
     fn read_runs(&mut self, asked: Slot, lines: Range<u64>, sectors: &Range<u64>) {
         let passes = self.requests.asked(asked).passes || self.shape.is_too_long(&lines);
         let missing = lines.clone().filter(|line| self.places.held(*line) == NONE).count() as u64;
@@ -312,8 +313,8 @@ impl Cache {
         self.pair.note(|ledger| ledger.written(asked, lines.clone()));
     }
 
-    /// Writes to the cache, where every line has a slot. Of lines that come and are written in part
-    /// the rest is read before.
+    /// Writes to the cache, where every line has a slot. For partly written lines that are new, the
+    /// rest is read first.
     fn write_to_cache(&mut self, asked: Slot, lines: Range<u64>, sectors: &Range<u64>) {
         let mut merges = false;
         for line in [lines.start, lines.end - 1] {
@@ -336,7 +337,7 @@ impl Cache {
         }
         if merges {
             self.requests.set_merges(asked, true);
-            // No line is evicted meanwhile.
+            // None of the lines is evicted during the reads.
             for line in lines {
                 let slot = self.places.table().find(line);
                 self.places.set_writing(slot, true);
@@ -404,7 +405,7 @@ impl Cache {
         }
     }
 
-    /// Writes to both: no line counts before both have answered.
+    /// Writes to both devices; a line becomes valid once both have completed.
     fn write_through(
         &mut self,
         asked: Slot,
@@ -441,7 +442,7 @@ impl Cache {
         self.pair.ask_backing(self.now, (Owner::Part(asked), Op::Write), lines, sectors, forced);
     }
 
-    /// Lines that are trimmed as a whole leave the cache.
+    /// Trims; lines that are fully covered leave the cache.
     fn trim(&mut self, asked: Slot, lines: &Range<u64>, sectors: &Range<u64>) -> bool {
         let line = self.shape.line;
         let at_end = sectors.end == self.shape.capacity;
@@ -473,7 +474,8 @@ impl Cache {
         true
     }
 
-    /// Flushes a backing device that may lose data; writes to the fast one are forced.
+    /// Flushes a backing device that may lose completed writes; writes to the fast device are
+    /// forced instead.
     fn flush(&mut self, asked: Slot) -> bool {
         if self.requests.waits_for_changes(asked) {
             return false;
@@ -534,7 +536,7 @@ impl Cache {
         }
     }
 
-    /// Continues a write whose partial lines are merged.
+    /// Continues a write once the rest of its partly written lines is read.
     fn merged(&mut self, asked: Slot) {
         let Request { lba, sectors, .. } = self.requests.asked(asked).request;
         let lines = self.shape.lines(lba.0, u64::from(sectors));
@@ -547,7 +549,7 @@ impl Cache {
         }
     }
 
-    /// Lines that were read come into the cache, as far as there is room.
+    /// Inserts lines that were read into the cache, as far as there is room.
     fn fill(&mut self, asked: Slot, lines: Range<u64>) {
         let mut run: Option<(Range<u64>, LineSlot)> = None;
         for line in lines {
@@ -590,7 +592,7 @@ impl Cache {
         }
     }
 
-    /// Completes a request whose parts have ended.
+    /// Completes a request whose parts have all completed.
     #[inline]
     fn over(&mut self, asked: Slot) {
         let request = self.requests.asked(asked).request;
@@ -600,7 +602,7 @@ impl Cache {
         self.answer(asked);
     }
 
-    /// Marks a line as written.
+    /// Updates the state of written lines.
     fn written(&mut self, asked: Slot, request: &Request) {
         let is_ok = self.requests.status(asked).is_ok();
         let back = self.shape.mode == Mode::WriteBack;
@@ -625,7 +627,7 @@ impl Cache {
                 }
             }
         }
-        // It follows the other lines.
+        // The hint applies to the other dirty lines too.
         if self.asks_for_all(request) {
             self.places.rules().want_all(true);
         }
@@ -701,7 +703,7 @@ impl Cache {
         }
     }
 
-    /// Flushes completed runs on the backing device: when idle, or at half of the limit.
+    /// Flushes completed runs on the backing device: when it is idle, or at half the run limit.
     fn flush_runs(&mut self) {
         let (_, under_way) = self.places.destager().waiting();
         let many = self.landed.len() as u32 * 2 >= under_way;
@@ -745,7 +747,7 @@ impl Cache {
             let lines = lines_of(&request);
             let is_behind =
                 request.op != Op::Flush && self.requests.is_behind(&lines, place, lines_of);
-            // The first request waiting for room gets it.
+            // Room goes to the first waiting request that needs it.
             let wants_room = self.requests.asked(asked).wants_room;
             if is_behind || wants_room && !room || !self.begin(asked) {
                 room &= !self.requests.asked(asked).wants_room;
@@ -767,7 +769,7 @@ impl Cache {
         self.places.destager().next_at(self.requests.outstanding() > 0)
     }
 
-    /// Time of the next event; never: the end of time.
+    /// Time of the next event; the end of time without one.
     #[inline]
     fn next_at(&self) -> Time {
         let devices = self.pair.next();
@@ -777,10 +779,10 @@ impl Cache {
         devices.min(self.next_timer())
     }
 
-    /// When lines are to be written back next for reasons of time; never: the end of time.
+    /// Time of the next timed write-back; the end of time without one.
     #[inline(never)]
     fn next_timer(&self) -> Time {
-        // Timers that expired before start first.
+        // Timers that have expired start their runs at once.
         self.timer().filter(|at| *at > self.now).unwrap_or(Time::MAX)
     }
 
@@ -790,7 +792,7 @@ impl Cache {
         (at < Time::MAX).then_some(at)
     }
 
-    /// Performs the actions of an instant.
+    /// Processes all events of one instant.
     #[inline]
     fn step(&mut self, now: Time) {
         self.now = now;
@@ -802,7 +804,7 @@ impl Cache {
         }
     }
 
-    /// Processes events, while they concern only this device.
+    /// Processes events as long as they concern only this device.
     fn go_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         if let Some(at) = self.requests.first_answer().filter(|at| *at <= to) {
             self.advance(at, completions);
@@ -839,7 +841,7 @@ impl Cache {
         }
     }
 
-    /// Takes in a request that is more than a read of one line that is there.
+    /// Accepts any request except a read hit.
     fn submit_other(&mut self, now: Time, request: Request, passes: bool) {
         let asked = self.requests.arrive(now, request, passes);
         let shape = self.shape;
@@ -855,7 +857,7 @@ impl Cache {
         }
     }
 
-    /// Once both devices are ready after a cut: determines the surviving state.
+    /// Determines the surviving state, once both devices are ready after a cut.
     #[inline]
     fn wake(&mut self) {
         if self.was_ready || !self.pair.are_ready() {
@@ -884,20 +886,20 @@ impl Cache {
         });
     }
 
-    /// Counts from zero.
+    /// Resets the counters.
     pub fn reset(&mut self) {
         self.counts = Counts::default();
         self.places.reset();
         self.pair.note(|ledger| ledger.reset());
     }
 
-    /// Checks that the map leads to the last content of each line; at rest.
+    /// Checks that the map leads to the last content of each line; the cache must be idle.
     pub fn audit_lines(&self) -> Result<(), String> {
         let Some(ledger) = self.pair.ledger() else { return Ok(()) };
         ledger.audit(|line| self.places.find(line))
     }
 
-    /// True without outstanding requests of the host or of lines.
+    /// True without outstanding requests and locked lines.
     pub fn is_at_rest(&self) -> bool {
         self.requests.is_empty() && self.pair.is_idle() && self.runs.is_empty()
     }

@@ -1,15 +1,15 @@
-//! Heat of extents: uses, halved in each half-life.
+//! Hotness of extents: use counts that halve in each half-life.
 
 use engine::Time;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Uses {
-    /// Half-lives from the beginning to the last use.
+    /// Number of half-lives from the start to the last use.
     at: u32,
     count: u32,
 }
 
-/// The heat of all extents.
+/// Hotness of all extents.
 #[derive(Debug, Clone)]
 pub struct Heat {
     half_life: Time,
@@ -21,19 +21,19 @@ impl Heat {
         Heat { half_life: half_life.max(1), each: memory::filled(Uses::default(), extents) }
     }
 
-    /// Uses of an extent that are not forgotten.
+    /// Decayed use count of an extent.
     pub fn of(&self, extent: u32, now: Time) -> u32 {
         let Uses { at, count } = self.each[extent as usize];
         let halves = (now / self.half_life) as u32 - at;
         count.checked_shr(halves).unwrap_or(0)
     }
 
-    /// An extent was used so often, as far as that is not forgotten at the beginning.
+    /// Sets the initial use count of an extent.
     pub fn take_up(&mut self, extent: u32, count: u32) {
         self.each[extent as usize] = Uses { at: 0, count };
     }
 
-    /// An extent is used; how hot it is now.
+    /// Counts a use of an extent, and returns its decayed count.
     pub fn note(&mut self, extent: u32, now: Time) -> u32 {
         let count = self.of(extent, now).saturating_add(1);
         self.each[extent as usize] = Uses { at: (now / self.half_life) as u32, count };

@@ -1,11 +1,11 @@
 //! Hints of the host about lines, by placement handle: `1: pin, 2: unpin, 3: flush`.
 //!
-//! These are the commands of ATA's non-volatile cache: lines are pinned or unpinned, and dirty ones
-//! are written back.
+//! They follow the commands of ATA's non-volatile cache: pin lines, unpin lines, write back dirty
+//! lines.
 
 use ssd::device::kit::said::{Said, Saying};
 
-/// Cache hints of a request.
+/// Cache hint of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// Pins the request's lines.
@@ -24,7 +24,7 @@ impl Saying for Hint {
         &[(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];
 }
 
-/// Meaning of handles, by number.
+/// Hints by placement handle.
 pub type Hints = Said<Hint>;
 
 #[cfg(test)]

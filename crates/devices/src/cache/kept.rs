@@ -1,41 +1,41 @@
-//! The state of a cache or of two tiers, to be saved and restored: lists of numbers, beside the states of both devices.
+//! Saved state of a cache or of two tiers: lists of numbers, beside the states of both devices.
 //!
-//! The device is at rest, so all cached lines are clean or dirty. Times begin anew: dirty ones
-//! count as dirty from the start. A list that was read from a file may hold anything; whoever takes
-//! it up checks it.
+//! The device is idle, so all cached lines are clean or dirty. Times restart: dirty lines count as
+//! dirty from the start. A list read from a file may hold anything, so whoever restores it checks
+//! it.
 
 use crate::Model;
 use ssd::snapshot::compare;
 use ssd::{Room, Snapshot};
 
-/// Key prefix of each device.
+/// Key prefixes of the devices.
 const NAMES: [&str; 2] = ["fast", "backing"];
 
 /// Lists of numbers.
 pub type Kept = Vec<Vec<u64>>;
 
-/// Keys and values on which a state depends.
+/// Keys and values on which a saved state depends.
 pub type Shape = Vec<(String, String)>;
 
-/// The next list of a state.
+/// Next list of a saved state.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no further list.
 pub fn next(lists: &mut dyn Iterator<Item = Vec<u64>>) -> Result<Vec<u64>, String> {
     lists.next().ok_or_else(|| "a list is missing".to_owned())
 }
 
-/// A device's key, as a key of the whole.
+/// A device's key, as a key of the whole device.
 fn within(name: &str, key: &str) -> String {
     key.replacen("device.", &format!("device.{name}."), 1)
 }
 
-/// True if a device has a state; a law of service times and a disk have none.
+/// True for devices with saved state; service laws and disks have none.
 fn has_state(device: &dyn Model) -> bool {
     device.preparable_pages() > 0
 }
 
-/// Both devices and the cache's own state, under the keys of each; none where a device cannot be
+/// Saves both devices and the cache's own state, under their keys; `None` if a device cannot be
 /// saved.
 pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Snapshot> {
     let (mut shape, mut drives, mut caches) = (own, Vec::new(), vec![kept]);
@@ -50,7 +50,7 @@ pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Sna
     Some(Snapshot { shape, drives, caches })
 }
 
-/// The shape of each device, from the shape of the whole with these own keys.
+/// Keys of each device, from the keys of the whole device.
 fn shapes(theirs: &[(String, String)], own: &[(String, String)]) -> Result<[Shape; 2], String> {
     let (of_all, rest) = theirs.split_at(own.len().min(theirs.len()));
     if of_all.iter().zip(own).any(|(there, here)| there.0 != here.0) {
@@ -68,7 +68,7 @@ fn of_device(name: &str, problem: &str) -> String {
     format!("{name}: {}", within(name, problem))
 }
 
-/// Memory for the state of each device that has one.
+/// Memory for the saved state of each device that has one.
 fn rooms(devices: &[Box<dyn Model>; 2], shapes: &[Shape; 2]) -> Result<[Option<Room>; 2], String> {
     let mut rooms = [None; 2];
     for (number, (device, shape)) in devices.iter().zip(shapes).enumerate() {
@@ -83,10 +83,10 @@ fn rooms(devices: &[Box<dyn Model>; 2], shapes: &[Shape; 2]) -> Result<[Option<R
     Ok(rooms)
 }
 
-/// Capacity of a state of this shape, with the length of the longest list besides both devices.
+/// Memory for a saved state with these keys, and the maximum length of the own lists.
 ///
 /// # Errors
-/// Why this device cannot have it.
+/// The reason why this device cannot restore it.
 pub fn room(
     devices: &[Box<dyn Model>; 2],
     own: &[(String, String)],
@@ -97,10 +97,10 @@ pub fn room(
     Ok(each.into_iter().flatten().fold(Room::of_cache(longest), Room::beside))
 }
 
-/// Restores the states of both devices; what lies over them.
+/// Restores the states of both devices, and returns the own lists.
 ///
 /// # Errors
-/// Why this device cannot have it.
+/// The reason why this device cannot restore it.
 pub fn restore(
     devices: &mut [Box<dyn Model>; 2],
     own: &[(String, String)],

@@ -1,4 +1,4 @@
-//! The kind of device that a cache is.
+//! The device kind `cache`.
 
 use super::config::{CacheConfig, Mode, Recovery};
 use super::device::Cache;
@@ -7,7 +7,7 @@ use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 use ssd::config::PolicyName;
 
-/// An inner device's error with the key of its section.
+/// An inner device's error, with the key of its section.
 fn within(name: &str) -> impl Fn(Invalid) -> Invalid {
     let section = format!("device.{name}.");
     move |invalid| Invalid {
@@ -75,7 +75,7 @@ impl DeviceKind for CacheConfig {
         self.check()?;
         let mut devices = memory::with_capacity(2);
         for (number, (name, device)) in self.both().into_iter().enumerate() {
-            // The fast device equals a single one; each draws for itself.
+            // The fast device equals a single device; each device has its own random seed.
             let seed = seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let built = device.build_watched(seed, supplied, tick);
             let built = built.map_err(|unbuilt| unbuilt.map(within(name)))?;

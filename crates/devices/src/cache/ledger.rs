@@ -1,6 +1,6 @@
-//! Expected and found data after a power cut. The ledger knows of each line which of its versions
-//! are where: in the slots of the fast device and on the backing one, for sure or perhaps. It sees
-//! what both are asked, and decides nothing. It is kept where the power of a cache may go.
+//! Expected and actual data after a power cut. For each line the ledger knows where its versions
+//! are: in the fast device's slots and on the backing device, durable or volatile. It observes the
+//! requests to both devices and decides nothing. It exists only if power cuts are possible.
 
 use super::Side;
 use crate::Report;
@@ -12,26 +12,26 @@ use std::ops::Range;
 /// Effects of power cuts on both devices together, in lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CachePower {
-    /// Power cuts.
+    /// Number of power cuts.
     cuts: u64,
-    /// Durable lines that were not there.
+    /// Durable lines that were lost.
     durable_lost: u64,
-    /// Answered lines that were lost: no flush had come.
+    /// Acknowledged lines that were lost before a flush.
     acknowledged_lost: u64,
-    /// Writes without an answer that were there.
+    /// Unacknowledged writes that survived.
     unacknowledged_kept: u64,
-    /// Writes without an answer that were lost.
+    /// Unacknowledged writes that were lost.
     unacknowledged_lost: u64,
     /// Cached copies that differ from the backing device.
     stale: u64,
-    /// Lines that were in the cache after the last cut.
+    /// Lines in the cache after the last cut.
     lines_kept: u64,
 }
 
-/// Stream of randomness: survival of outstanding writes.
+/// Random stream: survival of outstanding writes.
 const CUT_STREAM: u64 = 50;
 
-/// A version of a line. Versions count up over all lines; 0 is what was there in the beginning.
+/// A version of a line. Version numbers are shared by all lines; 0 is the initial content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     pub line: u64,
@@ -41,7 +41,7 @@ pub struct Version {
 /// Content of a slot that was never written.
 const GARBAGE: Version = Version { line: u64::MAX, number: 0 };
 
-/// A write to a place that may be lost.
+/// A write to a place that may still be lost.
 #[derive(Debug, Clone, Copy)]
 struct Later {
     job: u32,
@@ -50,14 +50,15 @@ struct Later {
     answered: Option<u64>,
 }
 
-/// A place on a device: its durable content, and later writes to it.
+/// A place on a device: its durable content, and later volatile writes.
 #[derive(Debug, Clone)]
 struct Place {
     sure: Version,
     later: Vec<Later>,
 }
 
-/// State of a line: the version that was written last, the last one that was answered, and the one
+/// State of a line: last version written, last version acknowledged, and version guaranteed to
+/// survive.
 /// that must be there.
 #[derive(Debug, Clone, Copy, Default)]
 struct Truth {
@@ -69,11 +70,11 @@ struct Truth {
 /// Position of a line according to the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// On the backing device alone.
+    /// Only on the backing device.
     Backing,
-    /// In this slot; and as new on the backing device.
+    /// In this slot, with an equal copy on the backing device.
     Clean(u32),
-    /// In this slot.
+    /// Only in this slot.
     Dirty(u32),
     /// At another line's place on the backing device.
     Moved(u64),
@@ -81,22 +82,22 @@ pub enum Found {
     InMemory,
 }
 
-/// The ledger. Its fields are the jobs, the lines that each of them holds, and its counts.
+/// The ledger: jobs, the lines that each of them holds, and counts.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     /// True for each device whose completions are durable.
     keeps: [bool; 2],
     places: [BTreeMap<u64, Place>; 2],
-    /// Places that are not sure.
+    /// Places with volatile writes.
     open: [BTreeSet<u64>; 2],
     jobs: BTreeMap<u32, (Side, bool, Vec<u64>)>,
     truths: BTreeMap<u64, Truth>,
     /// Content read from lines being written back.
     taken: BTreeMap<u64, Version>,
-    /// Requests of the host: their lines and version.
+    /// Requests of the host, with their lines and versions.
     asked: BTreeMap<u32, (Range<u64>, u64)>,
-    /// Completed writes without a guarantee, in order; and flushes, with the time from which on
-    /// they have no say.
+    /// Acknowledged writes without guarantee, in order: sequence number, line, version. And
+    /// flushes, with the last write that each covers.
     unpromised: Vec<(u64, u64, u64)>,
     flushes: BTreeMap<u32, u64>,
     flush_jobs: BTreeMap<u32, u64>,
@@ -126,7 +127,7 @@ impl Ledger {
         }
     }
 
-    /// The section `cache.power`; none where the power did not go.
+    /// Report section `cache.power`; `None` without a power cut.
     pub fn report(&self) -> Option<Report> {
         (self.report.cuts > 0).then(|| Report::of(&self.report))
     }
@@ -142,7 +143,7 @@ impl Ledger {
         }
     }
 
-    /// Current content of a place.
+    /// Newest content of a place.
     pub fn newest(&self, side: Side, place: u64) -> Version {
         let Some(known) = self.places[side as usize].get(&place) else {
             return Ledger::initial(side, place);
@@ -157,38 +158,38 @@ impl Ledger {
         known.map_or_else(|| Ledger::initial(side, place), |it| it.sure)
     }
 
-    /// A slot has had the content of a line from the beginning.
+    /// Sets the initial content of a slot.
     pub fn loaded(&mut self, slot: u32, line: u64) {
         let place = Place { sure: Version { line, number: 0 }, later: Vec::new() };
         self.places[Side::Fast as usize].insert(u64::from(slot), place);
     }
 
-    /// The loaded content of another line's place on the backing device.
+    /// Sets the initial content of another line's place on the backing device.
     pub fn loaded_behind(&mut self, place: u64, line: u64) {
         let known = Place { sure: Version { line, number: 0 }, later: Vec::new() };
         self.places[Side::Backing as usize].insert(place, known);
     }
 
-    /// A line is read from a place, to be written to another.
+    /// Notes a read of a line that will be written to another place.
     pub fn take_from(&mut self, side: Side, place: u64, line: u64) {
         self.taken.insert(line, self.newest(side, place));
     }
 
-    /// Lines are read from consecutive slots, to be written to the backing device.
+    /// Notes a read of lines in consecutive slots, for write-back.
     pub fn take(&mut self, lines: Range<u64>, slot: u32) {
         for (line, slot) in lines.zip(u64::from(slot)..) {
             self.taken.insert(line, self.newest(Side::Fast, slot));
         }
     }
 
-    /// Content read from a line.
+    /// Content of a line as read for write-back.
     pub fn taken(&self, line: u64) -> Version {
         self.taken.get(&line).copied().unwrap_or(GARBAGE)
     }
 
     // ---- the devices ---------------------------------------------------------------------------------
 
-    /// A write to a device begins: notes places and contents.
+    /// Notes the start of a write to a device, with places and contents.
     pub fn begin(&mut self, job: u32, side: Side, forced: bool, what: &[(u64, Version)]) {
         for (at, version) in what {
             let place = self.places[side as usize]
@@ -207,7 +208,7 @@ impl Ledger {
         let keeps = forced || self.keeps[side as usize];
         for at in what {
             let Some(place) = self.places[side as usize].get_mut(&at) else { continue };
-            // The number of a job that has ended is given out again.
+            // Job numbers are reused.
             let is_it = |it: &Later| it.job == job && it.answered.is_none();
             let Some(number) = place.later.iter().position(is_it) else { continue };
             place.later[number].answered = Some(self.answers);
@@ -221,7 +222,7 @@ impl Ledger {
         }
     }
 
-    /// Notes a flush of the backing device, or of each tier.
+    /// Notes the start of a flush of the backing device, or of a tier.
     pub fn flush_begins(&mut self, job: u32) {
         self.flush_jobs.insert(job, self.answers);
     }
@@ -231,7 +232,7 @@ impl Ledger {
         self.flush_ends_on(job, Side::Backing);
     }
 
-    /// Completes the flush of one device.
+    /// Completes a flush of one device.
     pub fn flush_ends_on(&mut self, job: u32, side: Side) {
         let Some(from) = self.flush_jobs.remove(&job) else { return };
         let side = side as usize;
@@ -251,7 +252,7 @@ impl Ledger {
 
     // ---- the host ------------------------------------------------------------------------------------
 
-    /// The host writes lines, which get a new version.
+    /// Notes a host write of lines, which get a new version.
     pub fn written(&mut self, asked: u32, lines: Range<u64>) {
         self.versions += 1;
         for line in lines.clone() {
@@ -272,7 +273,7 @@ impl Ledger {
         }
     }
 
-    /// A write is answered; it outlives a power cut if that is `promised`, or once it is flushed.
+    /// Acknowledges a write; it survives a power cut if `promised`, and otherwise after a flush.
     pub fn answered(&mut self, asked: u32, promised: bool) {
         let Some((lines, version)) = self.asked.remove(&asked) else { return };
         self.answers += 1;
@@ -287,14 +288,14 @@ impl Ledger {
         }
     }
 
-    /// A write has failed: the content of its places is unknown.
+    /// Notes a failed write: the content of its lines is unknown.
     pub fn failed(&mut self, asked: u32) {
         if let Some((lines, _)) = self.asked.remove(&asked) {
             self.trimmed(lines);
         }
     }
 
-    /// Notes a host flush whose preceding writes are completed.
+    /// Notes a host flush whose preceding writes are complete.
     pub fn host_flush_begins(&mut self, asked: u32) {
         self.flushes.insert(asked, self.answers);
     }
@@ -331,7 +332,8 @@ impl Ledger {
         self.report.cuts += 1;
     }
 
-    /// The version of a line to which the map leads, if it leads to one; and whether copies differ.
+    /// Version of a line according to the map, if the content belongs to the line; and true if the
+    /// copies differ.
     fn look(
         &self,
         line: u64,
@@ -352,7 +354,7 @@ impl Ledger {
         }
     }
 
-    /// Judgement after a cut: counts missing data according to the map.
+    /// Counts lost and surviving data after a cut, according to the map.
     pub fn judge(&mut self, find: impl Fn(u64) -> Found) {
         let mut truths = std::mem::take(&mut self.truths);
         for (line, truth) in &mut truths {
@@ -378,10 +380,10 @@ impl Ledger {
         self.report.lines_kept = lines;
     }
 
-    /// At rest: whether the map leads to what was written last to each line.
+    /// Checks that the map leads to the last written version of each line; the cache must be idle.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit(&self, find: impl Fn(u64) -> Found) -> Result<(), String> {
         for (line, truth) in &self.truths {
             let (found, is_stale) = self.look(*line, find(*line), |side, at| self.newest(side, at));

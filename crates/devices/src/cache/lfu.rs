@@ -1,18 +1,18 @@
-//! Least frequently used: the line that was used least often leaves, of equals the one that was used longest ago.
-//! Uses are counted to 63 and not forgotten, so lines that were popular once stay long.
+//! Least frequently used: evicts the line with the fewest uses, and among equals the least recently
+//! used. Use counts saturate at 63 and never decay, so formerly popular lines stay long.
 
 use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
-/// Maximum distinguished use count.
+/// Number of distinct use counts.
 const MOST: usize = 64;
 
 /// Lines by use count.
 #[derive(Debug, Clone)]
 pub struct Lfu {
     by_uses: Lists,
-    /// Bitmap of the lists with lines.
+    /// Bitmap of nonempty lists.
     used: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Lists of slots, each slot in at most one: to put one in front, to take one out and to look at
-//! the last cost the same however long they are.
+//! Linked lists of slots, each slot in at most one. Insertion, removal, and access to the oldest
+//! take constant time.
 
-/// The number of a slot, from 1 on.
+/// Slot number, from 1.
 pub type Slot = u32;
 
 /// No slot.
@@ -11,7 +11,7 @@ pub const NONE: Slot = 0;
 struct Node {
     newer: Slot,
     older: Slot,
-    /// Number of its list, from 1 on; 0: in none.
+    /// List number, from 1; 0 if it is in no list.
     list: u32,
 }
 
@@ -22,10 +22,10 @@ struct Ends {
     len: u32,
 }
 
-/// Some lists over the same slots.
+/// Lists over a shared set of slots.
 #[derive(Debug, Clone)]
 pub struct Lists {
-    /// One node per used slot: a cache that holds little takes little memory.
+    /// One node per used slot: a nearly empty cache takes little memory.
     nodes: Vec<Node>,
     ends: Vec<Ends>,
     slots: u32,
@@ -37,7 +37,7 @@ impl Lists {
         Lists { nodes: Vec::new(), ends: memory::filled(Ends::default(), lists), slots }
     }
 
-    /// The list in which a slot is.
+    /// List that contains a slot.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
         (self.nodes.get(slot as usize)?.list as usize).checked_sub(1)
@@ -48,19 +48,19 @@ impl Lists {
         self.ends[list].len
     }
 
-    /// The oldest slot of a list, or `NONE`.
+    /// Oldest slot of a list, or `NONE`.
     #[inline]
     pub fn oldest(&self, list: usize) -> Slot {
         self.ends[list].oldest
     }
 
-    /// Successor of a slot in its list, or `NONE`.
+    /// Next newer slot in the same list, or `NONE`.
     #[inline]
     pub fn newer(&self, slot: Slot) -> Slot {
         self.nodes[slot as usize].newer
     }
 
-    /// Puts a slot that is in no list into one, as the newest.
+    /// Appends an unlisted slot to a list, as the newest.
     #[inline]
     pub fn push(&mut self, list: usize, slot: Slot) {
         debug_assert_eq!(self.list_of(slot), None, "a slot is in one list");
@@ -96,7 +96,7 @@ impl Lists {
         self.nodes[slot as usize].list = 0;
     }
 
-    /// Moves a slot to the new end of a list.
+    /// Makes a slot the newest of its list.
     #[inline]
     pub fn renew(&mut self, list: usize, slot: Slot) {
         let ends = &mut self.ends[list];
@@ -111,7 +111,7 @@ impl Lists {
         if of as usize != list + 1 {
             return self.change(list, slot);
         }
-        // It stays in its list, behind a newer one.
+        // The slot stays in the list, behind a newer one.
         (node.newer, node.older) = (NONE, newest);
         ends.newest = slot;
         if older == NONE {
@@ -123,7 +123,7 @@ impl Lists {
         self.nodes[newest as usize].newer = slot;
     }
 
-    /// The slots of a list, oldest first.
+    /// Slots of a list, oldest first.
     pub fn kept(&self, list: usize) -> Vec<u64> {
         let mut slots = memory::with_capacity(self.len(list) as usize);
         let mut slot = self.oldest(list);
@@ -134,10 +134,10 @@ impl Lists {
         slots
     }
 
-    /// Appends free slots permitted by `may` to a list, oldest first.
+    /// Appends unlisted slots to a list, oldest first; `may` tells which slots are valid.
     ///
     /// # Errors
-    /// When one may not be there.
+    /// For an invalid slot.
     pub fn take_up(
         &mut self,
         list: usize,
@@ -161,8 +161,7 @@ impl Lists {
         self.push(list, slot);
     }
 
-    /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are
-    /// examined.
+    /// The oldest slot of a list that satisfies `may`; examines at most `most` slots.
     #[inline]
     pub fn first(&self, list: usize, most: u32, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let mut slot = self.oldest(list);
@@ -179,7 +178,7 @@ impl Lists {
     }
 }
 
-/// Index of slots by content number: chains of slots by a hash.
+/// Index from content number to slot: hash chains.
 #[derive(Debug, Clone)]
 pub struct Index {
     heads: Vec<Slot>,
@@ -188,7 +187,7 @@ pub struct Index {
     shift: u32,
 }
 
-/// Content of a slot, and its successor in the chain.
+/// Content number of a slot, and next slot in its chain.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     key: u64,
@@ -196,7 +195,7 @@ struct Held {
 }
 
 impl Index {
-    /// An index of the empty slots from 1 to `slots`.
+    /// An index over empty slots 1 to `slots`.
     pub fn new(slots: u32) -> Index {
         let heads = (slots as usize).next_power_of_two().max(2);
         Index {
@@ -211,7 +210,7 @@ impl Index {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// The slot that holds a number, or `NONE`.
+    /// Slot with a content number, or `NONE`.
     #[inline]
     pub fn find(&self, key: u64) -> Slot {
         let mut slot = self.heads[self.head(key)];
@@ -225,13 +224,13 @@ impl Index {
         slot
     }
 
-    /// Current or last content of a slot.
+    /// Current or last content number of a slot.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
         self.holds.get(slot as usize).map_or(0, |held| held.key)
     }
 
-    /// Fills an empty slot with a unique number.
+    /// Fills an empty slot with a new content number.
     pub fn insert(&mut self, slot: Slot, key: u64) {
         let head = self.head(key);
         memory::grow(&mut self.holds, slot as usize + 1, Held::default());

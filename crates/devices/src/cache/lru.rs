@@ -1,10 +1,10 @@
-//! Least recently used: the line that was used longest ago leaves.
+//! Least recently used: evicts the line whose last use is oldest.
 
 use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
-/// Lines by last use.
+/// Lines ordered by last use.
 #[derive(Debug, Clone)]
 pub struct Lru {
     lines: Lists,

@@ -1,23 +1,28 @@
 //! A cache: a fast device in front of another, with copies of its lines.
 //!
-//! | file | is for | |---|---| | `device.rs` | what a request becomes on both devices, and what
-//! follows from their answers | | `untimed.rs` | the same without time | | `pair.rs` | both
-//! devices, what they are asked, and what they may lose | | `requests.rs` | requests that wait,
-//! hold lines for themselves, or are to be answered | | `places.rs` | how lines come and go | |
-//! `table.rs` | which line is in which slot of the fast device, and how that stands | | `policy.rs`
-//! | which line leaves: the table of policies, each in a file (`lru.rs`, `lfu.rs`, `arc.rs`) | |
-//! `destage.rs` | choice and timing of write-back | | `streams.rs` | sequential streams, which
-//! bypass the cache | | `ledger.rs` | expected and found data after a power cut | | `hints.rs` |
-//! the host's hints about lines | | `kept.rs` | the state between two runs, with those of both
-//! devices | | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its
-//! heat |
+//! | file | contents |
+//! |---|---|
+//! | `device.rs` | requests to both devices, and handling of their completions |
+//! | `untimed.rs` | the same, untimed |
+//! | `pair.rs` | both devices, their outstanding requests, and losses |
+//! | `requests.rs` | waiting requests, locked lines, pending completions |
+//! | `places.rs` | insertion and eviction of lines |
+//! | `table.rs` | the map from lines to slots, and the state of each slot |
+//! | `policy.rs` | the table of replacement policies (`lru.rs`, `lfu.rs`, `arc.rs`) |
+//! | `destage.rs` | selection and timing of write-back |
+//! | `streams.rs` | sequential streams, which bypass the cache |
+//! | `ledger.rs` | expected and actual data after a power cut |
+//! | `hints.rs` | hints of the host about lines |
+//! | `kept.rs` | saved state, with the states of both devices |
+//! | `tiers.rs`, `heat.rs` | tiering without copies: each extent is on one device, by hotness |
 //!
-//! Both devices are whole devices: the cache knows only its own requests to them. A line is clean once the backing
-//! device holds it for sure: where that may lose what it answered (`DeviceKind::keeps_answers`), after a flush. A
-//! request that changes lines holds them, so two changes of a line never overlap. A read that hits while nothing
-//! else is under way passes straight through (`pair.rs`). The ledger decides nothing; it exists only where the
-//! power may be cut, and every audit compares it with the map. In mode `tiered` the map is a permutation of lines,
-//! and two lines change places through memory that needs no power.
+//! Both devices are complete devices: the cache knows only its own requests to them. A line is
+//! clean once the backing device holds it durably; if that device may lose completed writes
+//! (`DeviceKind::keeps_answers`), this takes a flush. A request that changes lines locks them, so
+//! changes of a line never overlap. A read hit passes straight through while nothing else is
+//! outstanding (`pair.rs`). The ledger decides nothing; it exists only if power cuts are possible,
+//! and every audit compares it with the map. In mode `tiered` the map is a permutation of extents,
+//! and two extents swap places through non-volatile memory.
 
 #![expect(
     clippy::single_match_else,

@@ -20,7 +20,7 @@ impl Prepare for Cache {
         self.shape.capacity.div_ceil(self.shape.line)
     }
 
-    /// True if the backing device holds the start of a line.
+    /// True if the backing device holds the first page of a line.
     fn holds(&self, line: u64) -> bool {
         let [_, backing] = self.pair.each();
         let (pages, sectors) = (backing.preparable_pages(), backing.capacity_sectors());
@@ -29,7 +29,7 @@ impl Prepare for Cache {
     }
 
     fn memory(&self, share: f64) -> u64 {
-        // For each cached line: its entry, its places in lists, and its number.
+        // Per cached line: map entry, list nodes, and content number.
         let own = u64::from(self.shape.slots) * 80;
         self.pair.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
     }
@@ -42,12 +42,12 @@ impl Prepare for Cache {
         }
     }
 
-    /// The cache settles after a multiple of its lines in writes.
+    /// Writes until steady state: a multiple of the number of lines.
     fn overwrites_that_settle(&self) -> u64 {
         u64::from(self.shape.slots) * SETTLED_AFTER
     }
 
-    /// Overwrites uncached pages of the backing device directly.
+    /// Overwrites uncached pages directly on the backing device.
     fn overwrite_behind(&mut self, pages: &[u64]) {
         let missing = |line: &&u64| self.places.table().find(**line) == NONE;
         let (behind, here): (Vec<u64>, Vec<u64>) = pages.iter().partition(missing);
@@ -72,15 +72,15 @@ impl Prepare for Cache {
     }
 }
 
-/// Writes per line after which no former state remains: under uniform writes each line of a full
-/// LRU cache is replaced after one, and inner drives settle after a few.
+/// Writes per line until no initial state remains. Under uniform writes a full LRU cache replaces
+/// each line after one write, and inner drives settle after a few.
 const SETTLED_AFTER: u64 = 4;
 
-/// Numbers of a list that do not depend on the size of a cache, at most.
+/// Maximum length of saved lists that do not depend on the cache size.
 const MOST_FIXED: usize = 64;
 
 impl Cache {
-    /// Options on which the state depends.
+    /// Keys on which the saved state depends.
     fn kept_shape(&self) -> kept::Shape {
         let Shape { line, slots, capacity, mode, .. } = self.shape;
         [
@@ -221,7 +221,7 @@ impl Examine for Cache {
         all.map(Timeline::together)
     }
 
-    /// Reads of the devices differ from the host's.
+    /// The devices' reads and writes differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.pair.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })

@@ -1,4 +1,4 @@
-//! Both devices with their requests, and the ledger's updates.
+//! Both devices with their outstanding requests; also updates the ledger.
 
 use super::Side;
 use super::config::Shape;
@@ -10,65 +10,65 @@ use engine::{Completion, Handle, Lba, Op, Request, Status, Time};
 use ssd::device::kit::slots::{Slot, Slots};
 use std::ops::Range;
 
-/// Purpose of a device request.
+/// Purpose of a request to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A part of a host request, completed with it.
+    /// Part of a host request.
     Part(Slot),
-    /// Missing parts of lines that a request reads and keeps.
+    /// Read of missing lines, for a request that inserts them.
     Missing(Slot),
-    /// The rest of a line of which a request writes a part.
+    /// Read of the rest of a partly written line.
     Merge(Slot),
-    /// Lines that were read come into the cache.
+    /// Write of lines that a read inserts into the cache.
     Fill(Slot),
-    /// A run of dirty lines is read, or written.
+    /// Read of a run of dirty lines.
     RunRead(Slot),
     RunWrite(Slot),
-    /// A flush that makes completed runs durable.
+    /// Flush that makes written-back runs durable.
     RunFlush,
 }
 
-/// A request to one of the devices.
+/// An outstanding request to a device.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     pub owner: Owner,
     pub first: u64,
     pub lines: u32,
-    /// Slot of its first line, if read there.
+    /// Slot of its first line, if it is read there.
     pub pinned: LineSlot,
 }
 
-/// Marks the numbers of reads that hit, which are no jobs. The bits below have the host request's
-/// number and queue, so that nothing else is stored.
+/// Bit that marks a read hit's id. The bits below hold the host request's id and queue, so hits
+/// need no other state.
 const HIT: u64 = 1 << 63;
 const QUEUE: u32 = 47;
 
-/// True if a request is a read that all there is to know of is in its place and its number.
+/// True if position and id are the only properties of a read.
 #[inline]
 pub fn may_be_hit(request: &Request) -> bool {
     let is_plain = !request.fua && request.handle == Handle::NONE;
     request.op == Op::Read && request.id < 1 << QUEUE && is_plain
 }
 
-/// True if a request of [`Pair::ask_hit`] is completed.
+/// True for a completion of [`Pair::ask_hit`].
 #[inline]
 pub fn is_hit(completion: &Completion) -> bool {
     completion.request.id & HIT != 0
 }
 
-/// The number and the queue of the host's request.
+/// Id and queue of the host's request.
 #[inline]
 pub fn hit_of(completion: &Completion) -> (u64, u16) {
     let id = completion.request.id & !HIT;
     (id & ((1 << QUEUE) - 1), (id >> QUEUE) as u16)
 }
 
-/// The devices. Its fields are these, what they were asked, and what they may lose.
+/// Both devices, their outstanding requests, and the ledger.
 #[derive(Clone)]
 pub struct Pair {
     shape: Shape,
     devices: [Box<dyn Model>; 2],
-    /// Next event of each device; never: the end of time.
+    /// Next event time of each device; the end of time without one.
     next: [Time; 2],
     jobs: Slots<Job>,
     ledger: Option<Box<Ledger>>,
@@ -76,14 +76,16 @@ pub struct Pair {
     forces: bool,
     /// True if the backing device may lose completed writes.
     volatile: bool,
-    /// Number of flushes of the backing device, and the requests that wait for one; the host wrote to it since.
+    /// Number of flushes of the backing device that have started, and number of the last durable
+    /// one. True if the host wrote to that device since its last flush.
     epoch: u64,
     flushed: u64,
     unflushed: bool,
 }
 
 impl Pair {
-    /// Both devices at rest; what they may lose, and whether the fast one must not.
+    /// Both idle devices; `forces` if writes to the fast device need FUA, `volatile` if the backing
+    /// device may lose completed writes.
     pub fn new(
         shape: Shape,
         devices: [Box<dyn Model>; 2],
@@ -110,12 +112,12 @@ impl Pair {
         &self.devices
     }
 
-    /// Both devices, mutable while idle.
+    /// Both devices, mutable; they must be idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
     }
 
-    /// Write buffers within both are written out.
+    /// Writes out the write buffers of both devices.
     pub fn shut_down(&mut self, now: Time) {
         for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
             device.shut_down(now);
@@ -131,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// Effects of power cuts, and whether the map leads to the newest content.
+    /// The ledger, if power cuts are possible.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_deref()
     }
@@ -141,17 +143,17 @@ impl Pair {
         self.volatile
     }
 
-    /// True if it may lose data of the host.
+    /// True if host data may be lost.
     pub fn may_lose(&self) -> bool {
         self.volatile && (self.unflushed || self.flushed < self.epoch)
     }
 
-    /// Number of the flush before current writes to the backing device.
+    /// Number of the flush that will cover current writes to the backing device.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Number of the last durable flush; none where nothing is lost.
+    /// Number of the last durable flush; `None` if the device loses nothing.
     pub fn flushed(&self) -> Option<u64> {
         self.volatile.then_some(self.flushed)
     }
@@ -198,8 +200,9 @@ impl Pair {
         self.next[Side::Fast as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
-    /// With hits only, and no earlier event on the backing device: the fast device advances to its
-    /// next completions, up to an instant, or as far as it can. To which instant it did, if it did.
+    /// With read hits only, and no earlier event on the backing device, advances the fast device to
+    /// its next completions, at most to `to`. Returns the time reached; `None` if it does not
+    /// apply.
     #[inline]
     pub fn advance_to_hits(&mut self, to: Time, answers: &mut Vec<Completion>) -> Option<Time> {
         let [fast, backing] = self.next;
@@ -212,7 +215,7 @@ impl Pair {
         at
     }
 
-    /// Reads or writes a range of the backing device within these lines.
+    /// Reads or writes a range of the backing device within the given lines.
     pub fn ask_backing(
         &mut self,
         now: Time,
@@ -264,14 +267,14 @@ impl Pair {
         let what: Vec<(u64, Version)> = lines
             .map(|line| match owner {
                 Owner::Part(asked) => (line, Version { line, number: ledger.version(asked) }),
-                // Version at the read; a line written meanwhile is written again.
+                // The version at the time of the read; a line written since is written back again.
                 _ => (line, ledger.taken(line)),
             })
             .collect();
         ledger.begin(job, Side::Backing, fua, &what);
     }
 
-    /// Handles a completion of one device: what for.
+    /// Handles a completion of a device. Returns the job.
     #[inline]
     pub fn answered(&mut self, side: Side, completion: &Completion) -> Job {
         let id = completion.request.id as Slot;
@@ -294,19 +297,19 @@ impl Pair {
         job
     }
 
-    /// Next event of either device; never: the end of time.
+    /// Time of either device's next event; the end of time without one.
     #[inline]
     pub fn next(&self) -> Time {
         self.next[0].min(self.next[1])
     }
 
-    /// True with an event of either device up to an instant.
+    /// True if a device has an event up to `now`.
     #[inline]
     pub fn is_due(&self, side: Side, now: Time) -> bool {
         self.next[side as usize] <= now
     }
 
-    /// Serves the request.
+    /// Advances a device.
     #[inline]
     pub fn advance(&mut self, side: Side, now: Time, done: &mut Vec<Completion>) {
         let device = &mut self.devices[side as usize];
@@ -314,7 +317,7 @@ impl Pair {
         self.next[side as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
-    /// True at the end of life of either device.
+    /// True if either device is at end of life.
     #[inline]
     pub fn has_ended(&self) -> bool {
         let [fast, backing] = &self.devices;
@@ -331,7 +334,7 @@ impl Pair {
         self.devices.iter().all(|device| device.is_ready())
     }
 
-    /// Cuts the power of both.
+    /// Cuts the power of both devices.
     pub fn cut(&mut self, now: Time) {
         let mut lost = Vec::new();
         for device in &mut self.devices {
@@ -339,7 +342,7 @@ impl Pair {
         }
         self.next = [Time::MAX; 2];
         self.jobs = Slots::new();
-        // Content that is there now was not lost.
+        // Content present after the cut is durable.
         (self.unflushed, self.flushed) = (false, self.epoch);
         if let Some(ledger) = &mut self.ledger {
             ledger.cut();

@@ -1,4 +1,4 @@
-//! The places of the cache: the map, the eviction order, the pinned lines, and pending write-back.
+//! Places of lines: the map, the replacement policy, the pinned lines, and pending write-back.
 
 use super::config::{CacheConfig, Recovery, Shape};
 use super::destage::{Destager, Run};
@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Minimum number of unpinned lines.
 const FEWEST_FREE: u64 = 2;
 
-/// Positions of lines, and their movement.
+/// Positions of lines, and their changes.
 #[derive(Debug, Clone)]
 pub struct Places {
     table: Table,
@@ -27,7 +27,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Places with pinned lines only.
+    /// A cache that holds only the pinned lines.
     pub fn new(config: &CacheConfig, shape: &Shape) -> Places {
         let mut places = Places {
             table: Table::new(shape.slots),
@@ -57,8 +57,8 @@ impl Places {
         self.pinned.get(after).is_some_and(|it| it.contains(&line))
     }
 
-    /// Pins lines, as far as enough others stay free; how many more these are. A line that comes
-    /// later never leaves either.
+    /// Pins lines, as long as enough others remain unpinned. Returns the number of newly pinned
+    /// lines. A pinned line that is absent stays once it arrives.
     pub fn hold(&mut self, lines: Range<u64>) -> u64 {
         let held: u64 = self.pinned.iter().map(|it| it.end - it.start).sum();
         let mut room = u64::from(self.table.slots()).saturating_sub(held + FEWEST_FREE);
@@ -84,7 +84,7 @@ impl Places {
         more
     }
 
-    /// Lines may leave again; how many more these are.
+    /// Unpins lines. Returns the number of newly unpinned ones.
     pub fn let_go(&mut self, lines: &Range<u64>) -> u64 {
         let mut more = 0;
         for line in lines.clone() {
@@ -104,7 +104,7 @@ impl Places {
         more
     }
 
-    /// Lines that never leave.
+    /// Number of pinned lines.
     pub fn held_lines(&self) -> u64 {
         self.pinned.iter().map(|it| it.end - it.start).sum()
     }
@@ -117,7 +117,7 @@ impl Places {
         if is_there { slot } else { NONE }
     }
 
-    /// A line that is there is used.
+    /// Notes a use of a cached line.
     #[inline]
     pub fn used(&mut self, slot: Slot) {
         if !self.table.entry(slot).held {
@@ -125,7 +125,7 @@ impl Places {
         }
     }
 
-    /// A line is used, and read in its slot from now on, if it is there: its slot, or `NONE`.
+    /// Notes a use of a line, and starts a read of it if it is cached. Returns its slot, or `NONE`.
     #[inline]
     pub fn hit(&mut self, line: u64) -> Slot {
         let (slot, held) = self.table.begin_read(line);
@@ -135,12 +135,12 @@ impl Places {
         slot
     }
 
-    /// Allocates a slot for an arriving line; none where no line may leave.
+    /// Allocates a slot for an arriving line; `None` if no line may be evicted.
     pub fn allocate(&mut self, line: u64) -> Option<Slot> {
         self.allocate_beside(line, &(0..0))
     }
 
-    /// `allocate` sparing some lines.
+    /// `allocate` that evicts none of the lines in `others`.
     fn allocate_beside(&mut self, line: u64, others: &Range<u64>) -> Option<Slot> {
         let slot = self.table.take_free().or_else(|| self.evict(line, others))?;
         let held = self.is_pinned(line);
@@ -168,11 +168,12 @@ impl Places {
         self.table.take_free()
     }
 
-    /// Finds a slot for each of the lines that is missing, while the others stay; whether there is one for all.
+    /// Allocates slots for all missing lines of a range, without evicting lines of the range.
+    /// Returns false, and allocates none, if there is not enough room.
     pub fn make_room(&mut self, lines: &Range<u64>) -> bool {
         for line in lines.clone() {
             if self.table.find(line) == NONE && self.allocate_beside(line, lines).is_none() {
-                // Releases the slots found.
+                // Frees the slots allocated so far.
                 for line in lines.start..line {
                     let slot = self.table.find(line);
                     if self.table.entry(slot).state == State::Coming {
@@ -185,7 +186,7 @@ impl Places {
         true
     }
 
-    /// Drops the line of a slot.
+    /// Drops the line in a slot.
     pub fn forget(&mut self, slot: Slot) {
         self.destager.remove(slot);
         if !self.table.entry(slot).held {
@@ -194,7 +195,7 @@ impl Places {
         self.table.drop_line(slot);
     }
 
-    /// Marks a line as newer than the backing device.
+    /// Marks a line as dirty.
     pub fn make_dirty(&mut self, slot: Slot, now: Time) {
         self.table.set(slot, State::Dirty);
         if !self.table.entry(slot).destaging {
@@ -202,7 +203,7 @@ impl Places {
         }
     }
 
-    /// Lines in runs: missing ones, and ones in consecutive slots with their first slot.
+    /// Runs of missing lines, and runs of lines in consecutive slots with their first slot.
     pub fn runs_of(&self, lines: Range<u64>) -> Vec<(Range<u64>, Slot)> {
         let mut runs: Vec<(Range<u64>, Slot)> = Vec::new();
         for line in lines {
@@ -221,7 +222,7 @@ impl Places {
 
     // ---- in progress ---------------------------------------------------------------------------
 
-    /// Lines are read in consecutive slots, or no longer.
+    /// Starts reads of lines in consecutive slots.
     #[inline]
     pub fn pin(&mut self, slot: Slot, slots: u32) {
         self.table.pin(slot, slots);
@@ -243,12 +244,13 @@ impl Places {
         self.table.set_writing(slot, writing);
     }
 
-    /// Marks a line as invalid until it arrives.
+    /// Marks a line as invalid until its content arrives.
     pub fn make_coming(&mut self, slot: Slot) {
         self.table.set(slot, State::Coming);
     }
 
-    /// A line has come, which the backing device has too: since the flush of that number.
+    /// Marks an arrived line as clean; `epoch` is the flush that makes it durable on the backing
+    /// device.
     pub fn make_clean(&mut self, slot: Slot, epoch: u64) {
         self.table.set(slot, State::Clean);
         self.table.set_epoch(slot, epoch);
@@ -273,13 +275,13 @@ impl Places {
         &self.destager
     }
 
-    /// The next run to write back, if any.
+    /// Next run to write back, if any.
     #[inline]
     pub fn begin_run(&mut self, host_waits: bool, now: Time) -> Option<Run> {
         self.destager.begin(&mut self.table, host_waits, now)
     }
 
-    /// A run is written back, or was not.
+    /// Ends a write-back run, successful or not.
     pub fn end_run(&mut self, run: &Run, now: Time) {
         self.destager.end(run, &mut self.table, now);
     }
@@ -294,8 +296,8 @@ impl Places {
         }
     }
 
-    /// Handles a power cut: what of the map is left. Writes to both devices after that flush may be
-    /// on the fast one alone.
+    /// Handles a power cut: keeps what survives of the map. Lines written to both devices after
+    /// flush `flushed` may be newer on the fast device.
     pub fn lose_power(&mut self, recovery: Recovery, flushed: Option<u64>, now: Time) {
         self.table.lose_power();
         let warm = recovery == Recovery::Warm;
@@ -316,7 +318,7 @@ impl Places {
         self.destager.lose_power(&self.table, now);
     }
 
-    /// State between two runs; everything is at rest.
+    /// Saved state; the cache must be idle.
     pub fn keep(&self) -> Kept {
         let pinned = self.pinned.iter().flat_map(|it| [it.start, it.end]).collect();
         let own = self.table.kept().into_iter().chain([pinned]).chain(self.destager.keep());
@@ -326,7 +328,7 @@ impl Places {
     /// Restores the state of a device with that many lines.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     pub fn take_up(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
@@ -358,7 +360,7 @@ impl Places {
     /// Checks the map.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit(&self) -> Result<(), String> {
         self.table.audit()?;
         let known = self.policy.audit()?;

@@ -1,11 +1,11 @@
-//! Replacement policies: the table. A policy is a file and a row.
+//! Table of replacement policies. A policy is a file and a row.
 
 use super::kept::Kept;
 use super::lists::Slot;
 use super::replacement::Replacement;
 use super::{arc, lfu, lru};
 
-/// The table: the module of a policy, its type, its word and its meaning.
+/// The table: module, type, name and description of each policy.
 macro_rules! policies {
     ($make:ident) => {
         $make! {

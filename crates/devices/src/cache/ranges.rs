@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Ranges of addresses in bytes, in order, which do not overlap.
+/// Disjoint address ranges in bytes, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranges(Vec<(Size, Size)>);
 
@@ -26,7 +26,7 @@ impl Ranges {
         self.0.last().map(|(_, end)| end.bytes())
     }
 
-    /// The touched lines of `line` sectors, each once.
+    /// Lines of `line` sectors that the ranges touch, each once.
     pub fn lines(&self, line: u64) -> Vec<Range<u64>> {
         let mut all: Vec<Range<u64>> = Vec::new();
         for (from, end) in &self.0 {

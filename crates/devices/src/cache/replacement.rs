@@ -3,35 +3,35 @@
 use super::kept::Kept;
 use super::lists::Slot;
 
-/// Maximum number of slots examined for an eviction: slots of dirty and of used lines must stay.
+/// Maximum number of slots examined for an eviction; dirty and busy lines are skipped.
 pub const LOOKED_AT: u32 = 64;
 
 /// A replacement policy.
 pub trait Replacement {
-    /// A line that is there was used.
+    /// Notes a use of a cached line.
     fn hit(&mut self, slot: Slot);
 
-    /// A line has come into a free slot.
+    /// Notes a line in a slot that was free.
     fn admit(&mut self, slot: Slot, line: u64);
 
-    /// The slot to evict for an arriving line, among those that `may` leave.
+    /// Slot to evict for an arriving line, among the slots that satisfy `may`.
     fn victim(&mut self, line: u64, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot>;
 
-    /// Removes a line from its slot: to make room, or because its content is worth nothing.
+    /// Removes a line: evicted to make room, or dropped.
     fn leave(&mut self, slot: Slot, line: u64, evicted: bool);
 
-    /// Number of lines that returned soon after eviction, if remembered.
+    /// Number of lines that returned soon after their eviction, if the policy remembers them.
     fn remembered(&self) -> u64 {
         0
     }
 
-    /// State of the policy, as lists of numbers.
+    /// Saved state of the policy: lists of numbers.
     fn keep(&self) -> Kept;
 
-    /// Restores the state of an empty policy; which slots hold a line that may leave.
+    /// Restores the state of an empty policy; `may` tells which slots hold evictable lines.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     fn take_up(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
@@ -41,6 +41,6 @@ pub trait Replacement {
     /// Number of known lines, or the error of an inconsistent state.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     fn audit(&self) -> Result<u32, String>;
 }

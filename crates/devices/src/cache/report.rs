@@ -3,7 +3,7 @@
 use crate::{Field, Model, Report};
 use engine::Time;
 
-/// Kinds of served requests.
+/// Ways in which a request was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     ReadHit,
@@ -17,23 +17,23 @@ impl Kind {
     const COUNT: usize = 5;
 }
 
-/// Summed latency parts of a kind of request.
+/// Sums of latency parts, for one way of service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Account {
     /// Requests.
     requests: u64,
-    /// Waiting for room or for locked lines, ns.
+    /// Time waiting for room or locked lines, ns.
     wait_ns: Time,
-    /// On the fast device, ns.
+    /// Time on the fast device, ns.
     fast_ns: Time,
-    /// On the backing device, ns.
+    /// Time on the backing device, ns.
     backing_ns: Time,
 }
 
-/// Counts of a cache; lines and bytes of the host unless stated otherwise.
+/// Counters of a cache, in lines unless stated otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines that were read from the fast device.
+    /// Lines read from the fast device.
     pub read_hits: u64,
     /// Uncached lines read.
     pub read_misses: u64,
@@ -41,29 +41,29 @@ pub struct Counts {
     pub write_hits: u64,
     /// Uncached lines written.
     pub write_misses: u64,
-    /// Bytes of long streams that went past the cache.
+    /// Bytes of long streams that bypassed the cache.
     pub bypassed_bytes: u64,
     /// Bytes filled by reads.
     pub filled_bytes: u64,
-    /// Bytes that were written from the cache to the backing device, and in how many writes.
+    /// Bytes written back to the backing device.
     pub destaged_bytes: u64,
-    /// See `destaged_bytes`.
+    /// Number of write-backs.
     pub destage_writes: u64,
-    /// Parts of lines that were written, for which the rest was read first.
+    /// Partly written lines whose rest was read first.
     pub merges: u64,
-    /// Requests that waited with all lines dirty.
+    /// Requests that waited because all lines were dirty.
     pub stalls: u64,
-    /// Lines pinned and unpinned by hints, and failed or repeated pins.
+    /// Lines pinned by hints.
     pub pinned: u64,
-    /// See `pinned`.
+    /// Lines unpinned by hints.
     pub unpinned: u64,
-    /// See `pinned`.
+    /// Lines that a pin hint could not pin or that were pinned already.
     pub not_pinned: u64,
     accounts: [Account; Kind::COUNT],
 }
 
 impl Counts {
-    /// Counts lines read, and cached ones among them.
+    /// Counts read lines: cached and uncached ones.
     #[inline]
     pub fn reads(&mut self, hits: u64, misses: u64) {
         self.read_hits += hits;
@@ -78,7 +78,7 @@ impl Counts {
         account.fast_ns += fast_ns;
     }
 
-    /// Lines were written.
+    /// Counts written lines: cached and uncached ones.
     #[inline]
     pub fn writes(&mut self, hits: u64, misses: u64) {
         self.write_hits += hits;
@@ -93,13 +93,13 @@ impl Counts {
         self.filled_bytes += bytes;
     }
 
-    /// A run was written back.
+    /// Counts a written-back run.
     pub fn destage(&mut self, bytes: u64) {
         self.destaged_bytes += bytes;
         self.destage_writes += 1;
     }
 
-    /// Counts lines pinned by a hint, and others.
+    /// Counts lines pinned by a hint, and others in it.
     pub fn pin(&mut self, lines: u64, others: u64) {
         self.pinned += lines;
         self.not_pinned += others;
@@ -117,7 +117,7 @@ impl Counts {
         self.stalls += 1;
     }
 
-    /// A request was answered.
+    /// Counts a completed request, with its latency parts.
     #[inline]
     pub fn account(&mut self, kind: Kind, wait_ns: Time, fast_ns: Time, backing_ns: Time) {
         let account = &mut self.accounts[kind as usize];
@@ -127,7 +127,7 @@ impl Counts {
         account.backing_ns += backing_ns;
     }
 
-    /// The section `cache` under a policy, without details of lines.
+    /// Report section `cache` of a policy, without details of lines.
     pub fn section(&self, policy: &str) -> Report {
         let of = |kind: Kind| self.accounts[kind as usize].section();
         ssd::section! {
@@ -154,7 +154,7 @@ impl Counts {
         }
     }
 
-    /// The section `cache.hints`, by the number of lines that are pinned at the end.
+    /// Report section `cache.hints`, with the number of lines pinned at the end.
     pub fn hints(&self, lines_pinned: u64) -> Report {
         ssd::section! {
             "lines_pinned": lines_pinned,
@@ -166,7 +166,7 @@ impl Counts {
 }
 
 impl Account {
-    /// Requests with mean latency parts.
+    /// Number of requests, with mean latency parts.
     fn section(&self) -> Report {
         ssd::section! {
             "requests": self.requests,
@@ -177,7 +177,8 @@ impl Account {
     }
 }
 
-/// The report of the devices behind a cache: flash of the first device with some, summed disks, and
+/// Report of the devices behind a cache: flash sections of the first device with flash, sums over
+/// disks, and an array's section.
 /// an array's section from either.
 pub fn inside(devices: &[Box<dyn Model>; 2], end: Time) -> Report {
     let reports = devices.each_ref().map(|device| device.report(end));

@@ -1,5 +1,4 @@
-//! The requests of the host that are not over: waiting requests, locked lines, and completions to
-//! fetch.
+//! Outstanding requests of the host: waiting requests, locked lines, and completions to fetch.
 
 use super::Side;
 use super::report::Kind;
@@ -18,17 +17,17 @@ pub struct Asked {
     stage: Time,
     /// Sequence number.
     number: u64,
-    /// Device that served it.
+    /// Way in which the request was served.
     pub kind: Kind,
-    /// True if it bypasses the cache.
+    /// True if the request bypasses the cache.
     pub passes: bool,
-    /// True if it waits for room, not for other requests.
+    /// True if the request waits for room rather than for other requests.
     pub wants_room: bool,
-    /// True while partial lines are read before the write.
+    /// True while partly written lines are read before the write.
     pub merges: bool,
     holds: bool,
     is_answered: bool,
-    /// Parts outstanding before its completion, and after it.
+    /// Outstanding parts before its completion, and after it.
     left: u32,
     after: u32,
     status: Status,
@@ -37,14 +36,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// True if it is completed without outstanding parts.
+    /// True if the request is complete, without outstanding parts.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.is_answered && self.left == 0 && self.after == 0
     }
 }
 
-/// Lines that a request has for itself.
+/// Lines locked by a request.
 #[derive(Debug, Clone, Copy)]
 struct Hold {
     asked: Slot,
@@ -58,16 +57,16 @@ impl Hold {
     }
 }
 
-/// The requests. Its fields are where they are, and what flushes wait for.
+/// Outstanding requests, and flushes with the changes they wait for.
 #[derive(Debug, Clone)]
 pub struct Requests {
     asked: Slots<Asked>,
-    /// Hits, whose state is in the fast device; only a cut asks which these are.
+    /// Outstanding read hits; kept only if power cuts are possible.
     hits: Option<Vec<(Request, Time)>>,
     waiting: VecDeque<Slot>,
     holds: Vec<Hold>,
     number: u64,
-    /// Writes and trims that are not answered.
+    /// Uncompleted writes and trims.
     changes: u64,
     /// Flushes with their number of uncompleted earlier changes.
     flushes: Vec<(Slot, u64)>,
@@ -76,7 +75,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Without requests; whether the power may go.
+    /// No requests; `may_be_cut` if power cuts are possible.
     pub fn new(may_be_cut: bool) -> Requests {
         Requests {
             asked: Slots::new(),
@@ -91,7 +90,7 @@ impl Requests {
         }
     }
 
-    /// Takes in a request.
+    /// Accepts a request.
     #[inline]
     pub fn arrive(&mut self, now: Time, request: Request, passes: bool) -> Slot {
         let number = self.number;
@@ -122,7 +121,7 @@ impl Requests {
         slot
     }
 
-    /// Takes in a read of one line that is there, which goes straight to the fast device.
+    /// Accepts a read hit, which goes straight to the fast device.
     #[inline]
     pub fn hit(&mut self, now: Time, request: &Request) {
         self.outstanding += 1;
@@ -131,7 +130,7 @@ impl Requests {
         }
     }
 
-    /// Completes the request.
+    /// Completes a read hit.
     #[inline]
     pub fn hit_ends(&mut self, id: u64) {
         self.outstanding -= 1;
@@ -152,23 +151,23 @@ impl Requests {
         &self.asked[slot]
     }
 
-    /// Kind of service of a request.
+    /// Sets the way in which a request is served.
     #[inline]
     pub fn serve_as(&mut self, slot: Slot, kind: Kind) {
         self.asked[slot].kind = kind;
     }
 
-    /// Lets the request wait for room.
+    /// Notes that a request waits for room.
     pub fn want_room(&mut self, slot: Slot) {
         self.asked[slot].wants_room = true;
     }
 
-    /// Sets the mark of reading partial lines.
+    /// Notes that a request reads the rest of its partly written lines.
     pub fn set_merges(&mut self, slot: Slot, merges: bool) {
         self.asked[slot].merges = merges;
     }
 
-    /// Requests without an answer.
+    /// Number of requests without completion.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.outstanding
@@ -180,7 +179,7 @@ impl Requests {
         self.holds.is_empty() || !self.holds.iter().any(|hold| hold.overlaps(lines))
     }
 
-    /// A request has lines for itself.
+    /// Locks lines for a request.
     pub fn hold(&mut self, asked: Slot, lines: &Range<u64>) {
         self.asked[asked].holds = true;
         self.holds.push(Hold { asked, first: lines.start, end: lines.end });
@@ -202,7 +201,7 @@ impl Requests {
         self.waiting.push_back(asked);
     }
 
-    /// The request that waits at a place.
+    /// Request at a place in the waiting queue.
     pub fn waiting(&self, place: usize) -> Option<Slot> {
         self.waiting.get(place).copied()
     }
@@ -211,7 +210,7 @@ impl Requests {
         self.waiting.remove(place);
     }
 
-    /// True if a request that waits before this place is for some of the same lines.
+    /// True if a request that waits before this place overlaps the lines.
     pub fn is_behind(
         &self,
         lines: &Range<u64>,
@@ -226,7 +225,7 @@ impl Requests {
 
     // ---- parts -------------------------------------------------------------------------------------
 
-    /// A request is begun that has waited until now.
+    /// Starts a request that has waited until now.
     #[inline]
     pub fn begin(&mut self, slot: Slot, now: Time) {
         let asked = &mut self.asked[slot];
@@ -239,12 +238,12 @@ impl Requests {
         self.asked[slot].left += 1;
     }
 
-    /// A part is expected after the answer.
+    /// Expects a part after the completion.
     pub fn expect_after(&mut self, slot: Slot) {
         self.asked[slot].after += 1;
     }
 
-    /// A part has ended; whether it was the last of those under way.
+    /// Completes a part. Returns true if no other part is outstanding.
     #[inline]
     pub fn part_ended(&mut self, slot: Slot, side: Side, status: Status, now: Time) -> bool {
         let asked = &mut self.asked[slot];
@@ -258,7 +257,7 @@ impl Requests {
         true
     }
 
-    /// A part after the answer has ended; returns true if it was the last one.
+    /// Completes a part after the completion. Returns true for the last one.
     pub fn after_ended(&mut self, slot: Slot) -> bool {
         let asked = &mut self.asked[slot];
         asked.after -= 1;
@@ -274,14 +273,13 @@ impl Requests {
         self.asked[slot].status = status;
     }
 
-    /// The completion of a request, with its latency parts: waiting, on the fast and on the backing
-    /// device.
+    /// Completes a request, with its latency parts: waiting, fast device, backing device.
     #[inline]
     pub fn answer(&mut self, slot: Slot, now: Time) -> (Kind, Time, [Time; 2]) {
         let asked = &mut self.asked[slot];
         asked.is_answered = true;
         let Asked { request, submitted, number, status, wait_ns, on, kind, .. } = *asked;
-        // Time that no part explains is waiting.
+        // Time not spent on a part is waiting.
         let wait_ns = wait_ns + (now - asked.stage);
         let mut breakdown = Breakdown::default();
         breakdown[if asked.wants_room { BUFFER } else { UNIT_WAIT }] = wait_ns;
@@ -302,8 +300,8 @@ impl Requests {
         (kind, wait_ns, on)
     }
 
-    /// Removes a completed request without outstanding parts: what it had for itself is free.
-    /// Returns true if it had locked lines.
+    /// Removes a completed request without outstanding parts, and unlocks its lines. Returns true
+    /// if it had locked lines.
     #[inline]
     pub fn release(&mut self, slot: Slot) -> bool {
         let asked = self.asked.remove(slot);
@@ -321,7 +319,7 @@ impl Requests {
         self.answers.first().map(|answer| answer.at)
     }
 
-    /// True if there are any.
+    /// True if there are completions to fetch.
     #[inline]
     pub fn has_answers(&self) -> bool {
         !self.answers.is_empty()
@@ -336,7 +334,7 @@ impl Requests {
         }
     }
 
-    /// Handles a power cut: outstanding requests are lost.
+    /// Handles a power cut: outstanding requests fail.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.answers);
         let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);

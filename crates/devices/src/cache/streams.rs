@@ -1,8 +1,8 @@
-//! Sequential streams: a request that follows another of its direction continues its stream.
+//! Sequential streams: a request that follows another in the same direction continues its stream.
 
 use engine::{Op, Request};
 
-/// Streams of a direction that are followed at a time.
+/// Number of streams tracked per direction.
 const FOLLOWED: usize = 8;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,12 +11,12 @@ struct Stream {
     sectors: u64,
 }
 
-/// The streams of reads and of writes that went on last.
+/// The most recent streams of reads and of writes.
 #[derive(Debug, Clone)]
 pub struct Streams {
-    /// Length above which a stream bypasses the cache, sectors; 0: none does.
+    /// Length above which a stream bypasses the cache, sectors; 0: never.
     longest: u64,
-    /// Most recently continued streams come first.
+    /// Most recently continued streams first.
     each: [[Stream; FOLLOWED]; 2],
 }
 
@@ -25,21 +25,21 @@ impl Streams {
         Streams { longest, each: [[Stream::default(); FOLLOWED]; 2] }
     }
 
-    /// Follows a request; whether its stream is so long that it goes past the cache.
+    /// Tracks a request. Returns true if its stream is long enough to bypass the cache.
     #[inline]
     pub fn pass(&mut self, request: &Request) -> bool {
         self.longest > 0 && self.follow(request)
     }
 
-    /// Ends and lengths of the streams.
+    /// Saved state: ends and lengths of the streams.
     pub fn keep(&self) -> Vec<u64> {
         self.each.iter().flatten().flat_map(|it| [it.end, it.sectors]).collect()
     }
 
-    /// Takes that up.
+    /// Restores the saved state.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     pub fn take_up(&mut self, streams: &[u64]) -> Result<(), String> {
         let (pairs, rest) = streams.as_chunks::<2>();
         if pairs.len() != 2 * FOLLOWED || !rest.is_empty() {
@@ -55,7 +55,7 @@ impl Streams {
         let streams = &mut self.each[usize::from(request.op != Op::Read)];
         let (start, sectors) = (request.lba.0, u64::from(request.sectors));
         let known = streams.iter().position(|it| it.end == start && it.sectors > 0);
-        // A new stream replaces the one longest inactive.
+        // A new stream replaces the least recently continued one.
         let place = known.unwrap_or(FOLLOWED - 1);
         let before = known.map_or(0, |place| streams[place].sectors);
         streams[..=place].rotate_right(1);

@@ -1,14 +1,14 @@
-//! The map of the cache: which line is in which slot, and how that stands.
+//! Map of the cache from lines to slots, with the state of each slot.
 
 use super::lists::{Index, NONE, Slot};
 
-/// State of the content of a slot.
+/// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     /// Empty.
     #[default]
     Free,
-    /// A line is being written there: it does not count yet, and does not outlive a power cut.
+    /// A line is being written: not valid yet, and lost in a power cut.
     Coming,
     /// Equal to the backing device.
     Clean,
@@ -26,23 +26,23 @@ pub struct Entry {
     pub held: bool,
     /// True while the host writes it.
     pub writing: bool,
-    /// True while it is written back; and was written meanwhile.
+    /// True while it is written back; and true if the host wrote it in the meantime.
     pub destaging: bool,
     pub rewritten: bool,
     /// Outstanding reads.
     pub pins: u32,
-    /// Number of flushes of the backing device when the line was written to both.
+    /// Flush of the backing device that covers the line, for a line written to both devices.
     pub epoch: u64,
 }
 
-/// The slots, and an index of their lines.
+/// Slots, and an index of their lines.
 #[derive(Debug, Clone)]
 pub struct Table {
     index: Index,
-    /// One entry per used slot, and one for `NONE`.
+    /// One entry per used slot, plus one for `NONE`.
     entries: Vec<Entry>,
     free: Vec<Slot>,
-    /// Slots that were never used come after these.
+    /// Last slot ever used; later slots are free.
     used: Slot,
     slots: u32,
 }
@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// The slot of a line, or `NONE`.
+    /// Slot of a line, or `NONE`.
     #[inline]
     pub fn find(&self, line: u64) -> Slot {
         self.index.find(line)
@@ -75,7 +75,7 @@ impl Table {
         self.index.key(slot)
     }
 
-    /// An unused slot.
+    /// Takes a free slot.
     pub fn take_free(&mut self) -> Option<Slot> {
         self.free.pop().or_else(|| {
             (self.used < self.slots).then(|| {
@@ -92,7 +92,7 @@ impl Table {
         self.entries[slot as usize] = Entry { state, held, ..Entry::default() };
     }
 
-    /// A line is no longer in its slot, which is free once it is not read any more; whether that is so now.
+    /// Drops a line. Returns true if its slot is free at once, because it is not being read.
     pub fn drop_line(&mut self, slot: Slot) -> bool {
         self.index.remove(slot);
         let entry = &mut self.entries[slot as usize];
@@ -105,7 +105,7 @@ impl Table {
         pins == 0
     }
 
-    /// Lines that there are places for.
+    /// Number of slots.
     pub fn slots(&self) -> u32 {
         self.slots
     }
@@ -148,7 +148,7 @@ impl Table {
         }
     }
 
-    /// Entry of one slot.
+    /// Ends a read of a slot.
     #[inline]
     pub fn unpin_one(&mut self, slot: Slot) {
         let entry = &mut self.entries[slot as usize];
@@ -159,7 +159,7 @@ impl Table {
         }
     }
 
-    /// A line that is there is read from now on: its slot, or `NONE`, and whether it never leaves.
+    /// Starts a read of a cached line. Returns its slot or `NONE`, and true if it is pinned.
     #[inline]
     pub fn begin_read(&mut self, line: u64) -> (Slot, bool) {
         let slot = self.index.find(line);
@@ -171,7 +171,7 @@ impl Table {
         (slot, entry.held)
     }
 
-    /// Handles a power cut: nothing is under way.
+    /// Handles a power cut: drops all operations in progress.
     pub fn lose_power(&mut self) {
         for slot in 1..=self.used {
             let entry = &mut self.entries[slot as usize];
@@ -184,8 +184,8 @@ impl Table {
         }
     }
 
-    /// For each used slot its line plus one, twice that plus its dirty bit; 0: none. And the slots
-    /// that are free, in the order in which they are given out.
+    /// Saved state. For each used slot: (line + 1) x 2 + dirty bit, or 0 if empty. Then the free
+    /// slots, in order of allocation.
     pub fn kept(&self) -> [Vec<u64>; 2] {
         let line = |slot: Slot| match self.entry(slot).state {
             State::Clean => (self.line(slot) + 1) << 1,
@@ -196,10 +196,11 @@ impl Table {
         [(1..=self.used).map(line).collect(), free.collect()]
     }
 
-    /// Restores the state of an empty table; which lines never leave, and how many lines there are.
+    /// Restores the state of an empty table. `held` tells which lines are pinned, `all` is the
+    /// number of lines.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     pub fn take_up(
         &mut self,
         [lines, free]: [Vec<u64>; 2],
@@ -229,7 +230,7 @@ impl Table {
         Ok(())
     }
 
-    /// Every slot that holds a line.
+    /// All slots that hold a line.
     pub fn lines(&self) -> impl Iterator<Item = (Slot, u64, &Entry)> {
         let holds = |slot: &Slot| {
             !matches!(self.entries[*slot as usize].state, State::Free | State::Leaving)
@@ -247,7 +248,7 @@ impl Table {
     /// Checks the table.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit(&self) -> Result<(), String> {
         for (slot, line, _) in self.lines() {
             if self.find(line) != slot {

@@ -1,4 +1,4 @@
-//! Policies against models as simple as can be, and how the map of a cache is written.
+//! Policies compared with minimal models, and the saved form of a cache's map.
 
 #![expect(clippy::float_cmp, clippy::single_range_in_vec_init, reason = "what is given comes back")]
 
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 
 const SLOTS: u32 = 12;
 
-/// A policy as described by its inventors: which line leaves for another one.
+/// A policy as its inventors describe it.
 trait Model {
-    /// A line is used; which leaves, if it was not there and there was no room.
+    /// Uses a line. Returns the line evicted for it, if any.
     fn used(&mut self, line: u64) -> Option<u64>;
 }
 
-/// By last use, or by number of uses and last use.
+/// Eviction by last use, or by use count and last use.
 struct ByCount {
     lines: Vec<(u64, u64, u64)>,
     counts: bool,
@@ -43,7 +43,7 @@ impl Model for ByCount {
     }
 }
 
-/// ARC after figure 4 of the paper; the oldest of a list is its first.
+/// ARC after figure 4 of the paper; each list has its oldest line first.
 #[derive(Default)]
 struct AsPublished {
     t1: Vec<u64>,
@@ -114,7 +114,7 @@ impl Model for AsPublished {
     }
 }
 
-/// The policy does as the model in a load of which a part is popular and a part goes by once.
+/// Compares a policy with its model, in a load of popular lines and lines used once.
 fn agree(word: Word, model: &mut dyn Model) {
     let mut policy = Policy::new(word, SLOTS);
     let mut slots: BTreeMap<u64, Slot> = BTreeMap::new();

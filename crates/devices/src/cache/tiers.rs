@@ -1,9 +1,10 @@
-//! Two devices with one address space: each extent lies on one of them, the hot ones on the fast
+//! Two devices with one address space: each extent is on one of them, hot extents on the fast
 //! device.
 //!
-//! A slow extent that has become hotter than one of the fast ones changes places with it. Both are read into memory that
-//! needs no power, and then written to each other's place; requests for either wait meanwhile. So a power cut finds a
-//! swap either reading, and nothing has changed, or writing, and it is written again. Both devices are whole devices.
+//! A backing extent that has become hotter than a fast one swaps places with it. Both are read into
+//! non-volatile memory and then written to each other's place; requests for either wait meanwhile.
+//! If a power cut finds the swap reading, nothing has changed; if it finds it writing, the writes
+//! are repeated. Both devices are complete devices.
 
 use super::Side;
 use super::config::{CacheConfig, Extents, Recovery};
@@ -22,19 +23,19 @@ use ssd::device::latency::{BACKING, FAST, UNIT_WAIT};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// No extent: what a place holds that is being written.
+/// No extent: content of a place that is being written.
 const NONE: u32 = u32::MAX;
 
-/// Fast extents examined for a swap: the coldest of that many, in turn.
+/// Fast extents examined per swap, in rotation; the coldest of them is the candidate.
 const LOOKED_AT: usize = 16;
 
-/// Marks the numbers of requests of swaps; other numbers are those of host requests.
+/// Bit that marks a swap's request ids; other ids belong to host requests.
 const SWAP: u64 = 1 << 32;
 
-/// Marks the numbers of swaps for the ledger.
+/// Bit that marks swaps in the ledger.
 const SWAP_JOBS: u32 = 1 << 31;
 
-/// The number under which the ledger knows what a request or a swap does on a device.
+/// Job number in the ledger of a request or swap on a device.
 fn job_of(slot: Slot, side: Side) -> u32 {
     slot * 2 + side as u32
 }
@@ -50,7 +51,7 @@ struct Asked {
     status: Status,
 }
 
-/// Two extents that change places: the one promoted to the fast device, and the one demoted.
+/// A swap: the extent promoted to the fast device, and the demoted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Swap {
     up: u32,
@@ -60,16 +61,16 @@ struct Swap {
     failed: bool,
 }
 
-/// Two tiers. It combines the devices, positions of extents, and outstanding requests.
+/// Two tiers: devices, positions of extents, and outstanding requests.
 #[derive(Clone)]
 pub struct Tiers {
     extents: Extents,
     devices: [Box<dyn Model>; 2],
     next: [Option<Time>; 2],
-    /// Expected data after a power cut, if cuts are possible: places are counted through both
+    /// Expected data after a power cut, if cuts are possible; places are numbered across both
     /// devices.
     ledger: Option<Box<Ledger>>,
-    /// Place of each extent, fast device first; and the extent that each place holds.
+    /// Place of each extent, fast device first; and the extent in each place.
     place: Vec<u32>,
     holds: Vec<u32>,
     heat: Heat,
@@ -78,11 +79,11 @@ pub struct Tiers {
     /// Next fast place to examine for a swap.
     hand: u32,
     swaps: Slots<Swap>,
-    /// Devices that may lose completed writes: swaps are forced there.
+    /// True for each device that may lose completed writes; swap writes are forced there.
     forces: [bool; 2],
     asked: Slots<Asked>,
     waiting: VecDeque<Slot>,
-    /// Parts of requests under way, by extent.
+    /// Outstanding parts of requests, by extent.
     busy: Vec<u16>,
     number: u64,
     pub counts: Counts,
@@ -94,11 +95,11 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// Two tiers; the first extents are on the fast device. `keeps` says of each device whether what it has answered
-    /// outlives a power cut.
+    /// Two tiers with the first extents on the fast device; `keeps` is true for each device whose
+    /// completions survive a power cut.
     ///
     /// # Errors
-    /// When the options contradict each other or the devices; the error names the keys.
+    /// For options that contradict each other or the devices; the error names the keys.
     pub fn of(
         config: &CacheConfig,
         seed: u64,
@@ -147,12 +148,12 @@ impl Tiers {
         &self.devices
     }
 
-    /// The devices, mutable while idle.
+    /// The devices, mutable; they must be idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
     }
 
-    /// Write buffers within both are written out.
+    /// Writes out the write buffers of both devices.
     pub fn shut_both_down(&mut self, now: Time) {
         for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
             device.shut_down(now);
@@ -160,7 +161,7 @@ impl Tiers {
         }
     }
 
-    /// Counts from zero.
+    /// Resets the counters.
     pub fn reset(&mut self) {
         (self.counts, self.swapped) = (Counts::default(), 0);
         if let Some(ledger) = &mut self.ledger {
@@ -174,7 +175,7 @@ impl Tiers {
         (first / per) as u32..(first + u64::from(sectors)).div_ceil(per) as u32
     }
 
-    /// On which device an extent lies, and from which sector on.
+    /// Device of an extent, and its first sector there.
     fn lies(&self, extent: u32) -> (Side, u64) {
         let place = self.place[extent as usize];
         let (side, first) = if place < self.extents.fast {
@@ -185,7 +186,7 @@ impl Tiers {
         (side, u64::from(place - first) * self.extents.sectors)
     }
 
-    /// Parts of a request, each in one extent: where.
+    /// Parts of a request, one per extent, with their positions.
     fn parts(&self, request: &Request) -> Vec<(u32, Side, Lba, u32)> {
         let Request { lba: Lba(first), sectors, .. } = *request;
         let (per, end) = (self.extents.sectors, first + u64::from(sectors));
@@ -214,7 +215,7 @@ impl Tiers {
 
     // ---- requests of the host ------------------------------------------------------------------
 
-    /// Begins a request; whether that is possible now.
+    /// Starts a request. Returns false if it must wait.
     fn begin(&mut self, slot: Slot) -> bool {
         let Asked { request, number, .. } = self.asked[slot];
         if request.op == Op::Flush {
@@ -290,12 +291,12 @@ impl Tiers {
 
     // ---- extents change places -----------------------------------------------------------------------------
 
-    /// An extent is used: a swap with a fast one is considered when it is at rest.
+    /// Counts a use of an extent. A swap is considered when the extent is idle.
     fn used(&mut self, extent: u32) {
         self.heat.note(extent, self.now);
     }
 
-    /// The coldest of some fast extents that are at rest.
+    /// Coldest idle extent among the next fast places.
     fn coldest(&mut self, now: Time) -> Option<(u32, u32)> {
         let fast = self.extents.fast;
         let places = (0..LOOKED_AT.min(fast as usize) as u32).map(|step| (self.hand + step) % fast);
@@ -307,7 +308,7 @@ impl Tiers {
         found
     }
 
-    /// An extent is hot enough to take the place of a colder one.
+    /// The fast extent to demote for `extent`, if `extent` is hotter by the required factor.
     fn gives_way(&mut self, extent: u32, now: Time) -> Option<u32> {
         let hot = self.heat.of(extent, now);
         if hot < 2 {
@@ -317,7 +318,7 @@ impl Tiers {
         (f64::from(hot) > f64::from(cold) * self.gain).then_some(down)
     }
 
-    /// The host is done with an extent for now: it goes to the fast device, if it is hotter than one there.
+    /// Considers promoting an extent that has become idle.
     fn rests(&mut self, extent: u32) {
         let (side, _) = self.lies(extent);
         let may = side == Side::Backing
@@ -334,7 +335,7 @@ impl Tiers {
         self.move_both(slot, Op::Read);
     }
 
-    /// Reads both extents of a swap, or writes each to the place of the other.
+    /// Reads both extents of a swap, or writes each to the other's place.
     fn move_both(&mut self, slot: Slot, op: Op) {
         let Swap { up, down, .. } = self.swaps[slot];
         let (own, other) = (self.place[up as usize], self.place[down as usize]);
@@ -359,7 +360,7 @@ impl Tiers {
 
     // ---- ledger --------------------------------------------------------------------------------
 
-    /// A request is begun: what it writes where.
+    /// Notes the start of a request in the ledger: its writes and their places.
     fn note_begun(&mut self, slot: Slot, request: &Request, parts: &[(u32, Side, Lba, u32)]) {
         let lines = self.extents_of(request);
         let lines = u64::from(lines.start)..u64::from(lines.end);
@@ -383,7 +384,8 @@ impl Tiers {
         }
     }
 
-    /// Both extents of a swap are in memory, and are written each to the place of the other.
+    /// Notes in the ledger that both extents of a swap are in memory and are written to each
+    /// other's place.
     fn note_moving(&mut self, slot: Slot, (up, down): (u32, u32), [own, other]: [u32; 2]) {
         let forced = [Side::Fast, Side::Backing].map(|side| self.forces_swap(side));
         let Some(ledger) = &mut self.ledger else { return };
@@ -395,7 +397,7 @@ impl Tiers {
         }
     }
 
-    /// A request has ended.
+    /// Notes the end of a request in the ledger.
     fn note_ended(&mut self, slot: Slot, request: &Request, status: Status) {
         let keeps = !self.forces.contains(&true);
         let Some(ledger) = &mut self.ledger else { return };
@@ -429,15 +431,15 @@ impl Tiers {
         }
     }
 
-    /// Outcome of power cuts.
+    /// Report of power cuts.
     pub fn power(&self) -> Option<Report> {
         self.ledger.as_ref().and_then(|ledger| ledger.report())
     }
 
-    /// At rest: whether each extent holds what was written to it last.
+    /// Checks that each extent holds its last written version; the tiers must be idle.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit_content(&self) -> Result<(), String> {
         self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.audit(|extent| self.find(extent)))
     }
@@ -548,7 +550,7 @@ impl Tiers {
         }
     }
 
-    /// Once both devices are ready after a cut, swaps that were writing are written again.
+    /// Repeats the writes of interrupted swaps, once both devices are ready after a cut.
     fn wake(&mut self) {
         if self.was_ready || !self.devices.iter().all(|device| device.is_ready()) {
             return;
@@ -566,7 +568,7 @@ impl Tiers {
 
     // ---- without time ----------------------------------------------------------------------------------------
 
-    /// Serves a request untimed on both devices and the extents.
+    /// Serves an untimed request on both devices and the extents.
     pub fn serve_in_no_time(&mut self, request: &Request) -> Status {
         if request.op == Op::Flush {
             let each = self.devices.each_mut().map(|device| device.serve_untimed(request));
@@ -618,17 +620,17 @@ impl Tiers {
         self.asked.is_empty() && self.swaps.is_empty() && self.answers.is_empty()
     }
 
-    /// State between two runs: positions of extents, their heat, and the next one to examine.
+    /// Saved state: positions of extents, their hotness, and the next fast place to examine.
     pub fn keep(&self) -> Kept {
         let places = self.place.iter().map(|place| u64::from(*place)).collect();
         let heat = (0..self.extents.all).map(|it| u64::from(self.heat.of(it, self.now))).collect();
         vec![places, heat, vec![u64::from(self.hand)]]
     }
 
-    /// Takes that up.
+    /// Restores the saved state.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the state is invalid.
     pub fn take_up_lists(&mut self, lists: Kept) -> Result<(), String> {
         let all = self.extents.all as usize;
         let [places, heat, rest]: [Vec<u64>; 3] =
@@ -657,10 +659,10 @@ impl Tiers {
         Ok(())
     }
 
-    /// Checks that each extent lies once, where the map says.
+    /// Checks that each extent is in one place, as mapped.
     ///
     /// # Errors
-    /// Our mistake.
+    /// On an inconsistency, which is a bug of this program.
     pub fn audit_places(&self) -> Result<(), String> {
         let mut seen = memory::zeroed::<bool>(self.place.len());
         for (extent, place) in self.place.iter().enumerate() {
@@ -728,7 +730,7 @@ impl Device for Tiers {
         self.asked = Slots::new();
         self.waiting.clear();
         self.busy.fill(0);
-        // Extents only read are still in place.
+        // Extents that were only read are still in place.
         for slot in self.swaps.taken() {
             if !self.swaps[slot].writes || Slip::SwapForgotten.is_planted() {
                 self.swaps.remove(slot);

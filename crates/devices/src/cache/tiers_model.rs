@@ -18,7 +18,7 @@ impl Prepare for Tiers {
     }
 
     fn memory(&self, share: f64) -> u64 {
-        // For each extent: its place, what lies there, its heat, and whether it is in use.
+        // Per extent: its place, the extent in its place, its hotness, and its use by requests.
         let own = u64::from(self.extents().all) * 18;
         self.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
     }
@@ -37,7 +37,7 @@ impl Prepare for Tiers {
 }
 
 impl Tiers {
-    /// Options on which the state depends.
+    /// Keys on which the saved state depends.
     fn kept_shape(&self) -> kept::Shape {
         let Extents { sectors, fast, all, .. } = self.extents();
         [
@@ -146,14 +146,14 @@ impl Examine for Tiers {
         all.map(Timeline::together)
     }
 
-    /// Reads of the devices differ from the host's.
+    /// The devices' reads and writes differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })
     }
 
-    /// In the words of a cache: hits are of lines on the fast device, and what comes there is filled, what leaves it
-    /// destaged.
+    /// Report in the terms of a cache: hits are on the fast device, promotions count as filled,
+    /// demotions as written back.
     fn report(&self, end: Time) -> Report {
         let lines = u64::from(self.extents().fast);
         let section = self.counts.section("heat").and(ssd::section! {

@@ -1,4 +1,5 @@
-//! A cache without time: what a request does to both devices and to the map, as far as that does not depend on time.
+//! The untimed cache: effects of requests on both devices and the map, as far as they do not depend
+//! on time.
 
 use super::Side;
 use super::config::Mode;
@@ -8,7 +9,7 @@ use super::lists::NONE;
 use engine::{Lba, Op, Request, SECTOR_BYTES, Status};
 
 impl Cache {
-    /// Serves a request untimed on both devices and the map.
+    /// Serves an untimed request on both devices and the map.
     pub fn serve_in_no_time(&mut self, request: &Request) -> Status {
         let Request { op, lba, sectors, .. } = *request;
         let shape = self.shape;
@@ -63,7 +64,7 @@ impl Cache {
         status
     }
 
-    /// Uses or inserts a line untimed.
+    /// Uses or inserts a line.
     fn keep_in_no_time(&mut self, line: u64, op: Op, dirty: bool) -> Status {
         let mut slot = self.places.held(line);
         let comes = slot == NONE;
@@ -92,7 +93,7 @@ impl Cache {
         status
     }
 
-    /// Writes dirty lines back: down to the low watermark, one run at least, or all of them.
+    /// Writes dirty lines back: down to the low watermark but at least one run, or all of them.
     fn write_back_in_no_time(&mut self, to_low: bool) {
         self.places.rules().want_all(true);
         while let Some(run) = self.places.begin_run(false, 0) {

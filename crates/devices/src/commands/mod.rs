@@ -1,9 +1,9 @@
-//! Commands of `NVMe` that take several steps, and namespaces: a device in front of any device, which asks it for
+//! `NVMe` commands with several steps, and namespaces: a layer over any device, which receives
 //! reads, writes, trims and flushes.
 //!
-//! A command takes at most two steps: reads or trims at once, then a write. No data are held, so the workload
-//! decides how a comparison ends. All other requests are passed on unchanged, so a workload without commands has
-//! the same results.
+//! A command takes at most two steps: reads or trims at once, then a write. No data are stored, so
+//! the workload decides the outcome of a comparison. Other requests pass unchanged, so a workload
+//! without commands has the same results.
 
 mod report;
 mod steps;
@@ -17,37 +17,37 @@ use engine::{
 use std::collections::{BTreeMap, VecDeque};
 use steps::{Range, Step, Steps, bytes, range};
 
-/// Limits of a copy: number of ranges, sectors of each, and total, as for a served device.
+/// Copy limits, as for a served device: number of ranges, sectors per range, and sectors in total.
 const COPY_RANGES: usize = 128;
 const COPY_EACH_BYTES: u64 = 1 << 20;
 const COPY_BYTES: u64 = 4 << 20;
-/// Limits of a trim: number of ranges, and sectors of each: the standard's number, and the length
-/// that a served device takes.
+/// Trim limits: number of ranges, from the standard; and sectors per range, from the served device.
 const TRIM_RANGES: usize = 256;
 const TRIM_EACH_BYTES: u64 = 1 << 30;
-/// Limit of a fused pair.
+/// Maximum size of a fused pair, bytes.
 const FUSED_BYTES: u64 = 8 << 10;
 
-/// Numbers of requests from here on are of steps; workloads count from 0.
+/// Ids from here on belong to steps; workloads count from 0.
 const STEPS: u64 = 1 << 63;
 
-/// A device with support for commands.
+/// A device with commands and namespaces.
 pub struct Commands<'a> {
     device: &'a mut dyn Device,
     namespaces: Vec<Namespace>,
     /// Sectors that are unreadable until rewritten.
     marks: Marks,
-    /// Ranges for the next copy or trim of a queue.
+    /// Ranges for the next copy or trim of each queue.
     given: BTreeMap<u16, Vec<Range>>,
     steps: Steps,
-    /// Answers without the device, in order.
+    /// Completions without a request to the device, in order.
     answers: VecDeque<Completion>,
     report: CommandsReport,
     buffer: Vec<Completion>,
 }
 
 impl<'a> Commands<'a> {
-    /// In front of a device, whose addresses the namespaces divide, one behind the other; none: it is one.
+    /// Commands over a device whose addresses are divided into consecutive namespaces; without
+    /// wishes, one namespace.
     pub fn new(device: &'a mut dyn Device, wishes: &[NamespaceWish]) -> Commands<'a> {
         let mut first = 0;
         let mut next = |wish: &NamespaceWish| {
@@ -67,13 +67,13 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Number of commands, and mapped bytes of each namespace where they are counted.
+    /// Command counts, and mapped bytes of each namespace that counts them.
     pub fn report(&self) -> CommandsReport {
         let used = |it: &Namespace| it.is_thin().then(|| it.used());
         self.report.with(self.namespaces.iter().map(used).collect())
     }
 
-    /// The namespace in which a range lies as a whole, in whole blocks.
+    /// Namespace that contains a range, in whole blocks.
     fn namespace(&self, range: &Range) -> Result<Option<&Namespace>, Status> {
         if self.namespaces.is_empty() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Replaces the data of a range, if its namespace can map it.
+    /// Maps a range for a write, if its namespace has capacity left.
     fn replace(&mut self, range: &Range) -> Result<(), Status> {
         if let Some(it) = self.namespace(range)? {
             it.map(range.start * SECTOR_BYTES - it.first, bytes(range))?;
@@ -100,7 +100,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// A range is given up.
+    /// Unmaps a range.
     fn give_up(&mut self, range: &Range) -> Result<(), Status> {
         if let Some(it) = self.namespace(range)? {
             it.unmap(range.start * SECTOR_BYTES - it.first, bytes(range));
@@ -109,15 +109,15 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Steps of a request that is not forwarded unchanged.
+    /// Steps of a request; `None` if it passes unchanged.
     ///
     /// # Errors
-    /// What it ends with at once.
+    /// The status with which it ends at once.
     fn plan(&mut self, request: &Request) -> Result<Option<Step>, Status> {
         let own = range(request);
         let given = self.given.remove(&request.queue).unwrap_or_default();
         if !given.is_empty() && !matches!(request.op, Op::Range | Op::Copy | Op::Trim) {
-            // Ranges are part of a command that takes some.
+            // Ranges belong to a command that takes ranges.
             return Err(Status::InvalidField);
         }
         let reading = |ends| Step::of(request, Op::Read, std::slice::from_ref(&own)).ending(ends);
@@ -219,7 +219,7 @@ impl<'a> Commands<'a> {
         {
             return Err(Status::SizeLimit);
         }
-        // The host states the destination and the ranges' length.
+        // The host states the destination and the total length.
         if all != bytes(&own) {
             return Err(Status::InvalidField);
         }
@@ -237,7 +237,7 @@ impl<'a> Commands<'a> {
         self.answers.push_back(completion);
     }
 
-    /// A part of a step has ended: the next step, or the answer.
+    /// Handles a completed part of a step: the next step, or the completion.
     fn part_ended(&mut self, part: &Completion) {
         match self.steps.part_ended(part, STEPS) {
             steps::After::Nothing => {}
@@ -283,7 +283,7 @@ impl Device for Commands<'_> {
                 self.buffer = ended;
             }
         }
-        // Components that observe only the clock see the new time.
+        // Components that only watch the clock must see the new time.
         self.device.advance(to, completions);
     }
 

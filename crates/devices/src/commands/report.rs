@@ -1,31 +1,31 @@
-//! Counts of commands and their outcomes.
+//! Counters of commands and their outcomes.
 
 use engine::{Op, Status};
 use std::collections::BTreeMap;
 
-/// Counts of commands.
+/// Counters of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandsReport {
-    /// Copied.
+    /// Bytes copied.
     pub copied_bytes: u64,
-    /// Made zeroes.
+    /// Bytes zeroed.
     pub zeroed_bytes: u64,
-    /// Made unreadable.
+    /// Bytes marked as unreadable.
     pub marked_bytes: u64,
-    /// Ranges that were given for copies and trims.
+    /// Ranges of copies and trims.
     pub ranges: u64,
-    /// Comparisons.
+    /// Number of comparisons.
     pub compared: u64,
-    /// Comparisons with different data.
+    /// Number of comparisons with different data.
     pub differed: u64,
-    /// Statuses by index in [`Status::ALL`]: commands that ended so.
+    /// Failed commands by the status's index in [`Status::ALL`].
     statuses: BTreeMap<u8, u64>,
-    /// Mapped bytes of each counted namespace.
+    /// Mapped bytes of each namespace that counts them.
     pub mapped_bytes: Vec<Option<u64>>,
 }
 
 impl CommandsReport {
-    /// Counts a starting command of that size.
+    /// Counts the start of a command of `bytes` bytes.
     pub fn begins(&mut self, op: Op, bytes: u64) {
         match op {
             Op::Copy => self.copied_bytes += bytes,
@@ -39,12 +39,12 @@ impl CommandsReport {
         }
     }
 
-    /// The report with the mapped bytes of each namespace.
+    /// The report, with the mapped bytes of each namespace.
     pub fn with(&self, mapped_bytes: Vec<Option<u64>>) -> Self {
         CommandsReport { mapped_bytes, ..self.clone() }
     }
 
-    /// A command has ended.
+    /// Counts the end of a command.
     pub fn ended(&mut self, status: Status) {
         if status.is_ok() {
             return;
@@ -53,7 +53,7 @@ impl CommandsReport {
         *self.statuses.entry(status as u8).or_default() += 1;
     }
 
-    /// Number of commands that ended with an error, by type and code of the status.
+    /// Number of failed commands, by status.
     pub fn statuses(&self) -> impl Iterator<Item = (Status, u64)> + '_ {
         self.statuses.iter().map(|(place, count)| (Status::ALL[usize::from(*place)], *count))
     }

@@ -1,4 +1,4 @@
-//! Commands that are under way: what was asked for them, and what follows.
+//! Commands in progress: their steps.
 
 use engine::{Breakdown, Completion, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 
@@ -13,7 +13,7 @@ pub fn bytes(range: &Range) -> u64 {
     (range.end - range.start) * SECTOR_BYTES
 }
 
-/// Step of a command: its requests, the write that follows, and its status if all goes well.
+/// Step of a command: its requests, the write that follows, and the status on success.
 pub struct Step {
     request: Request,
     parts: Vec<Request>,
@@ -22,7 +22,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The ranges, singly.
+    /// A step with one request per range.
     pub fn of(request: &Request, op: Op, ranges: &[Range]) -> Step {
         let part = |range: &Range| {
             let sectors = (range.end - range.start) as u32;
@@ -37,12 +37,12 @@ impl Step {
         Step::of(request, request.op, &[])
     }
 
-    /// Then the range of the request is written.
+    /// Adds a final write of the request's range.
     pub fn then_write(self, request: &Request) -> Step {
         Step { then: Some(Request { op: Op::Write, ..*request }), ..self }
     }
 
-    /// Sets the status of a successful step.
+    /// Sets the status on success.
     pub fn ending(self, ends: Status) -> Step {
         Step { ends, ..self }
     }
@@ -63,14 +63,14 @@ struct Going {
     breakdown: Breakdown,
 }
 
-/// Consequence of the end of a part.
+/// Consequence of a completed part.
 pub enum After {
     Nothing,
     Ask(Request),
     Answer(Completion),
 }
 
-/// Commands in progress, by place, which is part of their requests' numbers.
+/// Commands in progress by place, which is part of their requests' ids.
 #[derive(Default)]
 pub struct Steps {
     places: Vec<Option<Going>>,
@@ -78,7 +78,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// A command begins: Starts a command: returns the requests of its first step.
+    /// Starts a command. Returns the requests of its first step.
     pub fn begin(&mut self, step: Step, now: Time, numbers: u64) -> Vec<Request> {
         let Step { request, mut parts, mut then, ends } = step;
         if parts.is_empty() {
@@ -98,7 +98,7 @@ impl Steps {
         parts
     }
 
-    /// A part has ended.
+    /// Completes a part.
     pub fn part_ended(&mut self, part: &Completion, numbers: u64) -> After {
         let place = (part.request.id - numbers) as usize;
         let going = self.places[place].as_mut().expect("its command is under way");
@@ -110,7 +110,7 @@ impl Steps {
         if going.left > 0 {
             return After::Nothing;
         }
-        // Parts start together, and this one ended last.
+        // Parts start together, and this one completed last.
         going.breakdown += part.breakdown;
         if let Some(then) = going.then.take() {
             going.left = 1;

@@ -2,7 +2,7 @@ use super::*;
 use engine::{Breakdown, Lba, Part};
 use std::collections::BTreeMap as Map;
 
-/// Answers each request after a time that depends on its length, and records it.
+/// A device whose latency depends on the length; it records its requests.
 #[derive(Default)]
 struct Noting {
     under_way: Map<(Time, u64), Completion>,
@@ -49,7 +49,7 @@ impl Device for Noting {
     }
 }
 
-/// Requests submitted one at a time: how they ended and after what time.
+/// Submits requests one at a time. Returns the status and latency of each.
 fn done(
     device: &mut Noting,
     wishes: &[NamespaceWish],
@@ -106,7 +106,7 @@ fn commands_are_done_in_their_steps() {
         (Op::Trim, 64, 8),
     ];
     let (ended, report) = done(&mut device, &[], &asked);
-    // A write follows the reads; ranges are read at once, and cost no time of their own.
+    // A write follows the reads; submitting a range costs no time.
     let expected = [
         (Status::Ok, 108),
         (Status::Ok, 108),
@@ -142,14 +142,15 @@ fn commands_are_done_in_their_steps() {
     assert_eq!(report.statuses().collect::<Vec<_>>(), [(Status::CompareFailure, 2)]);
 }
 
-/// Operations, first sectors and sectors.
+/// Operations with first sector and number of sectors.
 type Asked = Vec<(Op, u64, u32)>;
 
 #[test]
 fn each_limit_has_its_status() {
     let range = |count: usize| vec![(Op::Range, 0, 1); count];
     let rows: Vec<(Asked, Status)> = vec![
-        // An empty copy; another length than the ranges; too many, too long, too much.
+        // An empty copy; a length other than the ranges'; too many ranges, too long, too much in
+        // total.
         (vec![(Op::Copy, 0, 8)], Status::InvalidField),
         ([range(1), vec![(Op::Copy, 8, 2)]].concat(), Status::InvalidField),
         ([range(129), vec![(Op::Copy, 8, 129)]].concat(), Status::SizeLimit),
@@ -159,15 +160,15 @@ fn each_limit_has_its_status() {
             Status::SizeLimit,
         ),
         ([range(128), vec![(Op::Copy, 8, 128)]].concat(), Status::Ok),
-        // Ranges before a command without ranges.
+        // Ranges followed by a command without ranges.
         ([range(1), vec![(Op::Write, 8, 1)]].concat(), Status::InvalidField),
         ([range(1), vec![(Op::Flush, 0, 0)]].concat(), Status::InvalidField),
-        // A trim of 256 ranges, and of more.
+        // A trim with 256 ranges, and with more.
         ([range(255), vec![(Op::Trim, 8, 1)]].concat(), Status::Ok),
         ([range(256), vec![(Op::Trim, 8, 1)]].concat(), Status::InvalidField),
         (range(257), Status::SizeLimit),
         ([range(1), vec![(Op::Trim, 8, (1 << 21) + 1)]].concat(), Status::SizeLimit),
-        // A fused pair is compared and written atomically.
+        // A fused pair compares and writes atomically.
         (vec![(Op::CompareWrite, 0, 16)], Status::Ok),
         (vec![(Op::CompareWrite, 0, 17)], Status::AtomicExceeded),
         (vec![(Op::MiscompareWrite, 0, 17)], Status::AtomicExceeded),
@@ -210,13 +211,13 @@ fn namespaces_end_where_they_end_and_map_what_they_may() {
     let wishes = [whole(16 * 4096, 512), thin, whole(16 * 4096, 4096)];
     let (second, third) = (128, 128 + 512);
     let asked = [
-        // Across the border, beyond the last namespace, and parts of a block.
+        // Across a border, beyond the last namespace, and parts of a block.
         (Op::Read, second - 1, 2, Status::OutOfRange),
         (Op::Write, third + 128, 1, Status::OutOfRange),
         (Op::Write, third + 1, 8, Status::InvalidField),
         (Op::Read, third + 8, 4, Status::InvalidField),
         (Op::Write, third + 8, 8, Status::Ok),
-        // Two units of 4 KiB; a third needs one back.
+        // Two units of 4 KiB fill the namespace; a third needs a trim first.
         (Op::Write, second, 8, Status::Ok),
         (Op::Write, second + 80, 1, Status::Ok),
         (Op::Write, second + 160, 1, Status::CapacityExceeded),

@@ -1,4 +1,4 @@
-//! The section `array` of the report of an array with redundancy.
+//! Report section `array` of an array with redundancy.
 
 use super::Raid;
 use crate::array::members::Members;
@@ -6,17 +6,17 @@ use crate::{Field, Report};
 use engine::{SECTOR_BYTES, Time};
 
 impl Raid {
-    /// Section of the report at `end`, with the bytes programmed by members, if known.
+    /// Report section at `end`, with the bytes programmed by members, if known.
     pub fn account(&self, members: &Members, bytes_programmed: Option<u64>, end: Time) -> Report {
         let counts = self.plans.counts();
         let writes = [
             // Full-stripe writes, without reads.
             ("full", counts.writes_full),
-            // Data alone were written, for the parity was missing.
+            // Writes of data alone, because the parity was missing.
             ("plain", counts.writes_plain),
-            // Old values and the old parity were read.
+            // Writes that read old data and old parity.
             ("read_modify_write", counts.writes_modified),
-            // The rest of the stripe was read.
+            // Writes that read the rest of the stripe.
             ("reconstruct", counts.writes_reconstructed),
             // Writes that read all remaining chunks, because a partly written chunk was missing.
             ("recover", counts.writes_recovered),

@@ -1,4 +1,4 @@
-//! Data lost with the members that have failed.
+//! Data lost with failed members.
 
 use super::geometry::Geometry;
 use crate::array::members::Members;
@@ -20,7 +20,7 @@ pub fn lost_sectors(geometry: &Geometry, members: &Members) -> u64 {
     chunks * geometry.chunk
 }
 
-/// Data chunks lost in a range of stripes of which members hold all or nothing.
+/// Lost data chunks in a range of stripes that each member holds completely or not at all.
 fn lost_chunks(geometry: &Geometry, members: &Members, from: u64, to: u64) -> u64 {
     let has = |stripe: u64, place: u64| {
         members.holds(geometry.member(stripe, place) as usize, geometry.row(stripe))

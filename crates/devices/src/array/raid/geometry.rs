@@ -1,8 +1,8 @@
-//! Layout of each stripe's chunks: data, copies and parity.
+//! Layout of a stripe's chunks: data, copies and parity.
 //!
-//! A stripe has places: first the data chunks, then the redundant ones. Each place is a chunk of a
-//! member of its own, and a stripe takes the same chunk of each. Rotations follow Lee and Katz
-//! (ASPLOS 1991); the second parity stands behind the first, as in Linux md.
+//! A stripe has places: data chunks first, then redundant ones. Each place is a chunk on another
+//! member, at the same row. Rotations follow Lee and Katz (ASPLOS 1991); the second parity follows
+//! the first, as in Linux md.
 
 use crate::Model;
 use crate::array::ArrayConfig;
@@ -11,40 +11,40 @@ use crate::array::redundancy::{Redundancy, Rotation};
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// The fraction of the golden ratio in 64 bits: its multiples fill the circle evenly.
+/// Golden ratio's fraction in 64 bits: its multiples spread evenly over the circle.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Mapping of chunks to members.
+/// Mapping between stripe places and members.
 #[derive(Debug, Clone)]
 pub struct Geometry {
     redundancy: Redundancy,
     rotation: Rotation,
     members: u64,
-    /// Members that hold the same stripes: all members, or those of a mirror.
+    /// Members per stripe: all members, or the copies of a mirror.
     pub width: u64,
-    /// Data chunks of a stripe.
+    /// Data chunks per stripe.
     pub data: u64,
-    /// Sectors of a chunk.
+    /// Sectors per chunk.
     pub chunk: u64,
-    /// Chunks that each member has.
+    /// Rows of chunks per member.
     pub rows: u64,
-    /// Ends of the parity shares of members: where on the circle each share ends.
+    /// With uneven parity shares: end of each member's share on a circle of 64 bits.
     ends: Option<Vec<u64>>,
-    /// Stripes of a row: the number of members divided by the width.
+    /// Stripes per row: members divided by the width.
     groups: u64,
-    /// Table of places for few members with a repeating layout: the one at each place of the
-    /// stripes of a period. Else nothing.
+    /// For few members with a periodic layout: member at each place of each stripe in a period.
+    /// Otherwise empty.
     places: Vec<u32>,
 }
 
-/// Maximum number of members with a table.
+/// Maximum number of members with such a table.
 const FEW: u64 = 64;
 
 impl Geometry {
-    /// Layout over members of `member_sectors` sectors each.
+    /// Layout over members of `member_sectors` sectors.
     ///
     /// # Errors
-    /// When the keys contradict each other; the error names them.
+    /// For contradictory keys, which the error names.
     pub fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Geometry, Invalid> {
         let (redundancy, members) = (config.redundancy, u64::from(config.members));
         if config.layout == Layout::Concatenated {
@@ -99,13 +99,13 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// The layout over members of `member_units` units, with chunks of `chunk` units.
+    /// Layout over members of `member_units` units, with chunks of `chunk` units.
     fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
         Geometry { chunk, rows: member_units / chunk, ..self.clone() }
     }
 
-    /// The layout in pages, without `log` sectors of each drive: of chunks of whole pages, else as
-    /// if a page were a chunk.
+    /// Layout in pages, without each drive's `log` sectors. If chunks are not whole pages, one page
+    /// counts as a chunk.
     pub fn in_pages(&self, drives: &[Box<dyn Model>], log: u64) -> Geometry {
         let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
         let drive = fewest.expect("an array has members");
@@ -116,7 +116,7 @@ impl Geometry {
         self.in_units(pages, if whole { self.chunk / sectors } else { 1 })
     }
 
-    /// Number of members that may fail without loss.
+    /// Number of member failures without data loss.
     pub fn checks(&self) -> u64 {
         self.width - self.data
     }
@@ -133,7 +133,7 @@ impl Geometry {
         self.rows * self.groups
     }
 
-    /// Sectors of data in a stripe.
+    /// Data sectors per stripe.
     pub fn stripe_sectors(&self) -> u64 {
         self.data * self.chunk
     }
@@ -142,17 +142,17 @@ impl Geometry {
         self.stripes() * self.stripe_sectors()
     }
 
-    /// Row of a stripe's chunks.
+    /// Row of a stripe.
     pub fn row(&self, stripe: u64) -> u64 {
         stripe / self.groups
     }
 
-    /// The stripe of a chunk of a member.
+    /// Stripe of a member's chunk.
     pub fn stripe_of(&self, member: u64, row: u64) -> u64 {
         row * self.groups + if self.is_mirror() { member / self.width } else { 0 }
     }
 
-    /// The member of the first parity chunk, where there is parity.
+    /// Member with the first parity chunk of a stripe.
     fn parity(&self, stripe: u64) -> u64 {
         if let Some(ends) = &self.ends {
             let point = stripe.wrapping_add(1).wrapping_mul(GOLDEN);
@@ -166,7 +166,7 @@ impl Geometry {
         }
     }
 
-    /// The member at a place of a stripe.
+    /// Member at a place of a stripe.
     #[inline]
     pub fn member(&self, stripe: u64, place: u64) -> u64 {
         if self.is_mirror() {
@@ -176,7 +176,7 @@ impl Geometry {
         known.map_or_else(|| self.computed_member(stripe, place), |member| u64::from(*member))
     }
 
-    /// Member with the parity of a stripe, computed.
+    /// Member at a place of a stripe, computed without the table.
     fn computed_member(&self, stripe: u64, place: u64) -> u64 {
         let (n, p) = (self.members, self.parity(stripe));
         if place >= self.data {
@@ -189,7 +189,7 @@ impl Geometry {
         match self.rotation {
             Rotation::LeftSymmetric | Rotation::RightSymmetric => (p + checks + place) % n,
             _ => {
-                // From member 0 on, past the parity, which may wrap around.
+                // From member 0, skipping the parity chunks, which may wrap around.
                 let wrapped = (p + checks).saturating_sub(n);
                 let member = place + wrapped;
                 if member < p { member } else { member + checks - wrapped }
@@ -202,13 +202,13 @@ impl Geometry {
         (0..self.width).find(|place| self.member(stripe, *place) == member).expect("a member of it")
     }
 
-    /// Stripes after which the places repeat; none where they do not.
+    /// Number of stripes after which places repeat; `None` if they do not.
     pub fn period(&self) -> Option<u64> {
         self.ends.is_none().then_some(self.members)
     }
 }
 
-/// The copies of a mirror.
+/// Number of copies of a mirror.
 fn mirror(config: &ArrayConfig) -> Result<u64, Invalid> {
     let (copies, members) = (config.copies, config.members);
     if !(2..=10).contains(&copies) {
@@ -222,7 +222,7 @@ fn mirror(config: &ArrayConfig) -> Result<u64, Invalid> {
     Ok(u64::from(copies))
 }
 
-/// Ends of the members' shares on a circle of 64 bits.
+/// End of each member's parity share on a circle of 64 bits.
 fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
     let Some(shares) = config.parity_share.percent() else { return Ok(None) };
     let refuse = |problem: String| Err(Invalid::new(&["device.parity_share"], problem));
@@ -244,7 +244,7 @@ fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
             (below / 100.0 * 2f64.powi(64)) as u64
         })
         .collect();
-    // The remainder from rounding goes to the last member with a share.
+    // The last member with a share gets the rounding remainder.
     let last = shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
     ends[last..].fill(u64::MAX);
     Ok(Some(ends))
@@ -271,7 +271,7 @@ mod tests {
         Geometry::new(&config, ROWS * CHUNK + 1).unwrap()
     }
 
-    /// Every array of N = 3 to 9 members with each redundancy and rotation.
+    /// All arrays of 3 to 9 members, with each redundancy and rotation.
     fn all() -> impl Iterator<Item = (u64, Redundancy, Rotation, Geometry)> {
         let words = |words: &'static [(&str, &str)]| words.iter().map(|(word, _)| *word);
         let kinds = words(Redundancy::WORDS).filter(|word| *word != "none");
@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Computed for many members, looked up for few.
+    /// The table for few members equals the computed layout.
     #[test]
     fn the_table_of_places_has_what_is_computed() {
         for (n, kind, rotation, it) in all().filter(|it| !it.3.is_mirror()) {
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// The purpose of the array: a long read uses every member.
+    /// A long read uses every member.
     #[test]
     fn any_n_consecutive_chunks_of_left_symmetric_lie_on_n_members() {
         for (n, kind, rotation, it) in all() {
@@ -361,7 +361,7 @@ mod tests {
         }
     }
 
-    /// The first stripes of four members, as drawn in the literature.
+    /// The first stripes of four members, as in the literature.
     #[test]
     fn the_rotations_are_those_of_lee_and_katz() {
         let drawn = |kind, rotation| -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Is every chunk what it may be after a power cut at every event, whichever member is then lost?
+//! Property: after a power cut at any event, every chunk has an allowed value, whichever member is
+//! then lost.
 
 use super::property::{Run, array};
 use super::torn::Torn;
@@ -10,7 +11,7 @@ use options::Choice as _;
 
 const REQUESTS: u64 = 9;
 
-/// Arrays of N = 3 to 6 members with a remedy, the rules of writing in turn.
+/// Arrays of 3 to 6 members with each remedy against the write hole; rules of writing alternate.
 fn all(rules: &[HoleRule], mut each: impl FnMut(&ArrayConfig)) {
     let mut turn = 0;
     for redundancy in Redundancy::WORDS.iter().map(|it| it.0.parse().unwrap()) {
@@ -39,7 +40,7 @@ fn all(rules: &[HoleRule], mut each: impl FnMut(&ArrayConfig)) {
 }
 
 impl Run {
-    /// Runs a few requests at a time up to the event with this number; whether there is one.
+    /// Runs requests up to the given event number. Returns false if the run ends before it.
     fn until(&mut self, event: u64) -> bool {
         for _ in 0..event {
             while self.outstanding.len() < 5 && self.asked < REQUESTS {
@@ -52,7 +53,7 @@ impl Run {
         true
     }
 
-    /// Cuts the power and restores it. Returns what was being written, by stripe.
+    /// Cuts the power and restores it. Returns the ranges being written, by stripe.
     fn cut(&mut self) -> Vec<(u64, Vec<std::ops::Range<u64>>)> {
         let mut lost = Vec::new();
         self.array.cut(self.now, &mut lost);
@@ -69,7 +70,7 @@ impl Run {
         torn
     }
 
-    /// Runs until there are no more events.
+    /// Runs until no events are left.
     fn rest(&mut self) {
         while self.step() {}
         assert!(!self.array.raid().recovery.is_going_on() && self.array.raid().stripes.is_empty());
@@ -91,7 +92,7 @@ impl Run {
         }
     }
 
-    /// Fixes the values found first as the expected ones.
+    /// Takes the values found first as the expected ones.
     fn take_what_is_found(&mut self) {
         let geometry = self.array.geometry().clone();
         self.shadow.is_unsure = false;
@@ -127,7 +128,7 @@ fn at_every_event(config: &ArrayConfig, spares: u32, mut each: impl FnMut(u64, R
 const ALL: [HoleRule; 3] = [HoleRule::Resync, HoleRule::Journal, HoleRule::PartialParity];
 const LOGS: [HoleRule; 2] = [HoleRule::Journal, HoleRule::PartialParity];
 
-/// After recovery all data are right, whichever member is lost, and the load continues.
+/// After recovery all data are correct, whichever member is lost, and the load continues.
 #[test]
 fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     let (mut dirty, mut done) = (0, 0);
@@ -152,8 +153,8 @@ fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     assert!(dirty > 500 && done > dirty, "{dirty} {done}");
 }
 
-/// With a log, chunks outside writes are right even if a member is lost before recovery ends. So
-/// are chunks that were, except where partial parity has several chunks of a stripe in progress.
+/// With a log, chunks outside writes stay correct even if a member is lost before recovery ends.
+/// Chunks being written are too, unless partial parity has several chunks of a stripe in progress.
 #[test]
 fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
     all(&LOGS, |config| {
@@ -183,7 +184,7 @@ fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
     });
 }
 
-/// The guarantees hold for an array with a missing or rebuilding member at the cut.
+/// The guarantees also hold if a member is missing or rebuilding at the cut.
 #[test]
 fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     all(&LOGS, |config| {
@@ -210,7 +211,7 @@ fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     });
 }
 
-/// The recovery is cut at each of its events.
+/// Cuts the recovery at each of its events.
 #[test]
 fn a_second_cut_on_the_way_back_changes_nothing() {
     all(&ALL, |config| {
@@ -233,8 +234,8 @@ fn a_second_cut_on_the_way_back_changes_nothing() {
     });
 }
 
-/// The control: without a log, a member lost before recovery ends leaves chunks wrong that were not
-/// being written, exactly the counted number.
+/// Control: without a log, a member lost before recovery ends corrupts chunks that were not being
+/// written. Their number equals the reported count.
 #[test]
 fn without_a_log_the_hole_is_found() {
     let mut found = 0;
@@ -266,7 +267,7 @@ fn without_a_log_the_hole_is_found() {
     assert!(found > 100, "{found}");
 }
 
-/// A log that were not read after a cut would be found out.
+/// Control: ignoring the log after a cut is detected.
 #[test]
 fn a_log_that_is_not_read_is_found() {
     let mut bad = 0;
@@ -276,7 +277,7 @@ fn a_log_that_is_not_read_is_found() {
             let torn = run.cut();
             let chunk = run.array.geometry().chunk;
             run.array.happen(Event::Failure(member as usize), run.now);
-            // The present state, without repair.
+            // The current state, without repair.
             run.each_sector(|stripe, place, row, may| {
                 let mut all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);
                 let in_flight = all.any(|it| it.contains(&(place * chunk + row)));

@@ -1,8 +1,8 @@
-//! The logs of the members: a write first logs what it is about to change.
+//! Logs on the members: a write first logs its changes.
 //!
-//! A log lies behind the chunks of its member. An entry is a header and what follows it, written
-//! through any cache. Header and size follow Linux md and mdadm for partial parity: 4 KiB, and 1
-//! MiB or a chunk if that is more.
+//! A log lies behind its member's chunks. An entry is a header with data, written with FUA. Sizes
+//! follow Linux md and mdadm for partial parity: a header of 4 KiB, and a log of at least 1 MiB or
+//! a chunk.
 
 use super::message::Place;
 use crate::array::ArrayConfig;
@@ -11,27 +11,27 @@ use engine::SECTOR_BYTES;
 use ssd::device::kit::slots::Slot;
 use std::collections::VecDeque;
 
-/// Sectors of a header, and of the blocks of which room is given out.
+/// Sectors of a header, which is also the allocation block.
 pub const HEADER: u64 = 4096 / SECTOR_BYTES;
-/// Sectors of a log, at least.
+/// Minimum log size in sectors.
 const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
 
-/// Room for entries. Of a journal all members have the same: an entry lies at the same place of each.
+/// Space for entries. A journal's entry takes the same blocks on every member.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     first_sector: u64,
-    /// Used blocks by log.
+    /// Used blocks of each log.
     taken: Vec<Vec<bool>>,
-    /// Position behind the last allocated entry, by log.
+    /// Block behind the last entry, per log.
     next: Vec<usize>,
-    /// Operations that wait for room, in order.
+    /// Operations that wait for log space, in order.
     waiting: VecDeque<Slot>,
 }
 
 impl Log {
-    /// Space of the logs on each member, sectors; nothing where there are none.
+    /// Space for the log on each member, sectors; 0 without a log.
     pub fn sectors(config: &ArrayConfig) -> u64 {
-        // One more block, since entries begin at whole ones.
+        // One more block, because entries start at block boundaries.
         if config.hole.has_log() { Log::blocks(config) * HEADER + HEADER } else { 0 }
     }
 
@@ -40,7 +40,7 @@ impl Log {
         LEAST.max(HEADER + chunk).div_ceil(HEADER)
     }
 
-    /// A log that begins behind the first `sectors` sectors of each member.
+    /// A log behind the first `sectors` sectors of each member.
     pub fn new(config: &ArrayConfig, sectors: u64) -> Log {
         let logs = match config.hole {
             HoleRule::Resync => return Log::default(),
@@ -55,32 +55,32 @@ impl Log {
         }
     }
 
-    /// Start of the logs on the members.
+    /// First sector of the logs on the members.
     pub fn first_sector(&self) -> u64 {
         self.first_sector
     }
 
-    /// An operation waits for room.
+    /// Lets an operation wait for log space.
     pub fn wait(&mut self, slot: Slot) {
         self.waiting.push_back(slot);
     }
 
-    /// Operations that wait for room.
+    /// Number of operations that wait for log space.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The operation that has waited longest, which no longer does.
+    /// Removes and returns the operation that has waited longest.
     pub fn next_waiting(&mut self) -> Option<Slot> {
         self.waiting.pop_front()
     }
 
-    /// The next entry goes to the front, as in an array whose drives were saved and loaded.
+    /// The next entry goes to the front, as in an array restored from a saved state.
     pub fn rewind(&mut self) {
         self.next.fill(0);
     }
 
-    /// Room for an entry, if there is any.
+    /// Allocates an entry, if there is space.
     pub fn take(&mut self, log: u32, blocks: u64) -> Option<Place> {
         let (taken, blocks) = (&mut self.taken[log as usize], blocks as usize);
         let next = &mut self.next[log as usize];

@@ -1,9 +1,9 @@
-//! Messages between the machines of an array with redundancy.
+//! Messages between the modules of an array with redundancy.
 
 use engine::{Breakdown, Request, Status, Time};
 use ssd::device::kit::slots::Slot;
 
-/// No operation, no request.
+/// No operation, or no request.
 pub const NONE: Slot = Slot::MAX;
 
 /// Purpose of an operation.
@@ -13,9 +13,9 @@ pub enum Kind {
     Write,
     Trim,
     Flush,
-    /// A chunk of the member in whose place this drive is is made again.
+    /// Reconstructs a chunk of the member whose place this drive takes.
     Rebuild(u32),
-    /// A stripe torn by a power cut is resynchronised.
+    /// Resynchronises a stripe torn by a power cut.
     Resync,
 }
 
@@ -35,7 +35,7 @@ impl Span {
         self.to.saturating_sub(self.from)
     }
 
-    /// The least that holds both.
+    /// Smallest span that contains both.
     pub fn hull(self, other: Span) -> Span {
         match (self.is_empty(), other.is_empty()) {
             (true, _) => other,
@@ -79,12 +79,12 @@ pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
 /// Purpose of a part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// The requested data, or their old value.
+    /// The requested data, or their old values.
     Own,
-    /// A value from which another follows.
+    /// A value needed to compute another.
     Other,
     Write,
-    /// A log write, and its read.
+    /// A log write, and a log read.
     Log,
     Recall,
 }
@@ -95,7 +95,7 @@ impl Purpose {
     }
 }
 
-/// Room of an entry in a log.
+/// Space of a log entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub log: u32,
@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-/// A request to a member, for an operation.
+/// A request to a member for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issue {
     pub slot: Slot,
@@ -121,65 +121,66 @@ pub struct Issue {
     pub request: Request,
 }
 
-/// An operation to begin on a stripe.
+/// Start of an operation on a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// Request of the operation; none of a rebuild or a resynchronisation.
+    /// Request of the operation; `NONE` for a rebuild or resync.
     pub owner: Slot,
     pub kind: Kind,
     pub stripe: u64,
     /// First sector within the stripe's data.
     pub from: u64,
     pub to: u64,
-    /// Position in a log.
+    /// Its log entry.
     pub log: Option<Place>,
 }
 
-/// A message to the machine named in its row; `raid/mod.rs` hands them on, the last one first.
-/// Every one is copied a few times: Messages are copied, so large and rare content is stored
+/// Message to the module named first; `raid/mod.rs` delivers them, latest first. Messages are
+/// copied, so large and rare content is stored elsewhere.
 /// elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// Plans: an operation begins, or waits for its turn.
+    /// Plans: start an operation, at once or in turn.
     Start(Start),
-    /// Stripes: an operation waits for its turn.
+    /// Stripes: queue an operation on its stripe.
     Queue(Slot),
-    /// Stripes: Stripes: gives the operations that no longer wait their turn.
+    /// Stripes: start operations of a stripe that no longer wait.
     Turn(u64),
-    /// Plans: an operation is done with another one.
+    /// Plans: merge an operation with another.
     Join(Slot, Slot),
-    /// Plans: it is an operation's turn.
+    /// Plans: begin an operation that has its turn.
     Begin(Slot),
-    /// Members: a request.
+    /// Members: submit a request.
     Issue(Issue),
-    /// Log: an operation is to be logged before it writes.
+    /// Log: log an operation before its writes.
     Log(Slot),
-    /// Plans: Plans: replaces the reads lost with a member, and continues.
+    /// Plans: replace the reads lost with a member, and continue.
     Recover(Slot),
-    /// Recovery: a write makes the parity of these rows of a stripe anew.
+    /// Recovery: a write recomputes the parity of these rows of a stripe.
     Mend(u64, Span),
-    /// Recovery: a stripe is written anew.
+    /// Recovery: a stripe is rewritten.
     Anew(u64),
-    /// Rebuilds: too much is missing for what this drive is to hold.
+    /// Rebuilds: stop the rebuild to this drive, because data are lost.
     Stop(u32),
-    /// Everybody: an operation is over.
+    /// All modules: an operation has completed.
     Finish(Slot),
-    /// Front: an operation of a request, if it is of one, is over.
+    /// Front: an operation has completed, for its request if any.
     Answer { owner: Option<Slot>, status: Status, path: Box<Breakdown> },
-    /// Plans: Plans: removes a completed operation, and informs its request.
+    /// Plans: remove a completed operation, and inform its request.
     Close(Slot),
-    /// `Close` for an operation merged with another, with its path and start.
+    /// `Close` for an operation merged with another one, with that one's latency breakdown and
+    /// arrival.
     CloseJoined { slot: Slot, status: Status, path: Box<Breakdown>, arrived: Time },
-    /// Plans: the stripe of a rebuilt chunk is unlocked.
+    /// Plans: unlock the stripe of a rebuilt chunk.
     Release(Slot),
-    /// Plans: an operation leaves.
+    /// Plans: remove an operation.
     Forget(Slot),
-    /// Log: Log: lets that many waiting operations retry.
+    /// Log: let that many waiting operations retry.
     Retry(usize),
-    /// Members: a flush that waits for nothing goes to all.
+    /// Members: send a flush to all of them.
     Flush(Slot),
-    /// Rebuilds: Rebuilds: ends a unit if it is complete.
+    /// Rebuilds: end a member's unit if it is complete.
     Unit(usize),
-    /// Rebuilds and recovery: units that are over are followed by others.
+    /// Rebuilds and recovery: start the units after completed ones.
     Units,
 }

@@ -1,14 +1,14 @@
 //! Redundancies of an array: mirrors and parity.
 //!
-//! A request is cut into an operation for each stripe, and an operation into parts, each a request to a member:
-//! reads, and then the writes that follow from them. No data are kept; tests give each write a number
-//! (`symbolic.rs`) and check that the right chunks are read and written. A read of one chunk without conflicts
-//! passes straight to a member (`pass.rs`).
+//! A request is split into one operation per stripe, and an operation into parts. A part is a
+//! request to a member: reads first, then the dependent writes. No data are stored; tests give each
+//! write a number (`symbolic.rs`) and check that the right chunks are read and written. A read of
+//! one chunk without conflicts passes straight to a member (`pass.rs`).
 //!
-//! Each machine has private state: `stripes.rs` the queues of stripes, `plans/` the operations, `log.rs` the room
-//! in logs, `rebuilds.rs` and `recovery.rs` the repairs after failures and power cuts. They send each other
-//! messages (`message.rs`), which this file passes on, depth first. `geometry.rs` alone knows on which member a
-//! chunk lies.
+//! Each module has private state: `stripes.rs` the stripe queues, `plans/` the operations, `log.rs`
+//! the log space, `rebuilds.rs` and `recovery.rs` the repairs after failures and power cuts. They
+//! exchange messages (`message.rs`), which this file delivers depth first. Only `geometry.rs` knows
+//! the member of a chunk.
 
 mod counts;
 mod failures;
@@ -51,14 +51,14 @@ use ssd::device::kit::slots::Slot;
 use ssd::device::latency::UNIT_WAIT;
 use stripes::Stripes;
 
-/// The stream of the lots that choose a copy.
+/// Random stream for the choice of a copy.
 const COPY_STREAM: u64 = 13;
 
-/// State of a redundant array, besides its front and members.
+/// State of a redundant array, besides its front end and members.
 #[derive(Clone)]
 pub struct Raid {
     geometry: Geometry,
-    /// The geometry in pages, for preparation.
+    /// Geometry in pages, for preparation.
     pages: Geometry,
     plans: Plans,
     stripes: Stripes,
@@ -67,18 +67,19 @@ pub struct Raid {
     recovery: Recovery,
     /// Pending messages, next one last; empty between calls.
     agenda: Vec<Message>,
-    /// Failed members, and data sectors lost with them, since the array was built.
+    /// Number of failed members, and data sectors lost with them, since the array was built.
     failures: u64,
     lost_sectors: u64,
     host_sectors_written: u64,
-    /// Failures to come. While there are any, all requests are operations, which go on without a member.
+    /// Scheduled failures. While any is pending, every request is an operation, which survives a
+    /// member's loss.
     failures_ahead: usize,
     /// Log of all actions, for the tests.
     #[cfg(test)]
     events: Vec<symbolic::Event>,
 }
 
-/// Access to the front and the members for a message.
+/// Access to the array for a message.
 pub struct Desk<'a> {
     pub front: &'a mut Front,
     pub members: &'a mut Members,
@@ -87,7 +88,7 @@ pub struct Desk<'a> {
 }
 
 impl Raid {
-    /// The redundancy of an array of these drives.
+    /// Redundancy over these drives.
     pub fn new(
         config: &ArrayConfig,
         seed: u64,
@@ -132,7 +133,7 @@ impl Raid {
         self.geometry.is_mirror()
     }
 
-    /// True without recovery work before the array answers.
+    /// True once no recovery holds up requests.
     pub fn is_ready(&self) -> bool {
         !self.recovery.holds_up()
     }
@@ -148,7 +149,7 @@ impl Raid {
         self.host_sectors_written = 0;
     }
 
-    /// A request of the host is counted.
+    /// Counts a host request.
     fn count(&mut self, request: &Request) {
         if request.op == Op::Write {
             self.host_sectors_written += u64::from(request.sectors);
@@ -170,12 +171,12 @@ impl Raid {
 
     // ---- external events -----------------------------------------------------------------------
 
-    /// A request has reached the members: an operation for each stripe that it touches.
+    /// Handles a request at the members: starts an operation for each touched stripe.
     pub fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let request = *desk.front.request(slot);
         let kind = match request.op {
             Op::Flush => {
-                // Earlier changes may be unwritten, so the members cannot vouch for them.
+                // Earlier changes may still be unwritten, so the members cannot flush them.
                 if !desk.front.holds_flush(slot) {
                     self.agenda.push(Message::Flush(slot));
                     self.hand_on(desk);
@@ -189,7 +190,7 @@ impl Raid {
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         if request.op == Op::Trim && !self.geometry.is_mirror() {
-            // A partly trimmed stripe has no valid parity: whole ones only.
+            // A partly trimmed stripe has no valid parity, so only whole stripes are trimmed.
             (start, end) = (start.next_multiple_of(sectors), end / sectors * sectors);
         }
         self.count(&request);
@@ -213,7 +214,7 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// A member has answered.
+    /// Handles a member's completion.
     #[inline]
     pub fn answered(&mut self, member: usize, answer: &Completion, desk: &mut Desk<'_>) {
         let part = desk.members.answered(member, answer);
@@ -226,7 +227,7 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// Handles the advance of all members; whether something may follow from it.
+    /// Called after all members have advanced. Returns true if the front end may have to react.
     #[inline]
     pub fn end_step(&mut self, desk: &mut Desk<'_>) -> bool {
         let follows = self.rebuilds.are_done() || self.recovery.is_going_on();
@@ -261,7 +262,7 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// Fails a member, with its content and its outstanding parts.
+    /// Fails a member, with its data and its outstanding parts.
     pub fn fail(&mut self, member: usize, desk: &mut Desk<'_>) {
         if desk.members.has_failed(member) {
             return;
@@ -314,7 +315,7 @@ impl Raid {
                 #[cfg(test)]
                 self.events.push(symbolic::Event::Started { slot, stripe: start.stripe });
                 if start.kind == Kind::Read && !self.recovery.is_replayed(start.stripe) {
-                    // Content that is there is read without waiting: the old value, or the new one.
+                    // Available data are read without waiting: the old values or the new ones.
                     self.plans.begin(slot, sight, out);
                 } else {
                     out.push(Message::Queue(slot));
@@ -357,7 +358,7 @@ impl Raid {
                 let Some(slot) = self.log.next_waiting() else { return };
                 match self.plans.entry(self.plans.of(slot), sight) {
                     Some(_) => out.push(Message::Log(slot)),
-                    // Its parity is lost meanwhile.
+                    // Its parity has been lost since.
                     None => self.plans.needs_no_log(slot, sight, out),
                 }
                 out.push(Message::Retry(count - 1));
@@ -377,7 +378,7 @@ impl Raid {
             Message::CloseJoined { slot, status, path, arrived } => {
                 self.tell_finished(slot, desk);
                 let operation = self.plans.remove(slot);
-                // It arrived later, while the first one waited.
+                // The merged request arrived later, while the first one waited.
                 let mut own = *path;
                 own[UNIT_WAIT] -= operation.arrived() - arrived;
                 self.answer(operation.owner(), status, own, desk);
@@ -405,14 +406,14 @@ impl Raid {
         }
     }
 
-    /// An operation is over.
+    /// Handles the end of an operation.
     fn finish(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let operation = self.plans.of(slot);
         if let Kind::Rebuild(drive) = operation.kind()
             && self.rebuilds.rebuilt(drive, slot)
         {
             if self.geometry.checks() == 1 {
-                // The stripe is consistent, right or wrong.
+                // The stripe is consistent from now on, right or wrong.
                 self.recovery.forget(operation.stripe());
             }
             return;
@@ -426,7 +427,7 @@ impl Raid {
         }
     }
 
-    /// An operation that is over leaves: its data are written, so its log entries are obsolete.
+    /// Removes a completed operation. Its data are written, so its log entries are obsolete.
     fn close(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let operation: Operation = self.plans.remove(slot);
         if operation.kind() == Kind::Resync {
@@ -454,7 +455,7 @@ impl Raid {
         }
     }
 
-    /// An operation of a request is over.
+    /// Completes an operation of a request.
     fn answer(
         &mut self,
         owner: Option<Slot>,
@@ -469,7 +470,7 @@ impl Raid {
         }
     }
 
-    /// A request is done: flushes that waited for it go on.
+    /// Handles a completed request: releases flushes that waited for it.
     fn request_done(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let mut is_first = true;
         while let Some(flush) = desk.front.freed_flush(slot, is_first) {
@@ -478,7 +479,7 @@ impl Raid {
         }
     }
 
-    /// A unit of a member may be over.
+    /// Ends a member's rebuild unit if it is complete.
     fn end_unit(&mut self, member: usize, desk: &mut Desk<'_>) {
         let Some(unit) = self.rebuilds.end_unit(member, desk.now) else { return };
         if unit.is_last {
@@ -506,7 +507,7 @@ impl Raid {
     fn tell_finished(&self, _: Slot, _: &Desk<'_>) {}
 }
 
-/// An operation that makes chunks of a stripe again.
+/// Message that starts the repair of a stripe's chunks.
 fn repair(kind: Kind, stripe: u64) -> Message {
     Message::Start(Start { owner: NONE, kind, stripe, from: 0, to: 0, log: None })
 }

@@ -1,4 +1,4 @@
-//! An operation on a stripe: what it is for, what it touches, and how far it is.
+//! An operation on a stripe: its purpose, its sectors and its progress.
 
 use super::message::{Kind, NONE, Place, Purpose, Span, Start, span};
 use super::stripes::{Claim, Use};
@@ -7,61 +7,61 @@ use engine::{Breakdown, Handle, Request, Status, Time};
 use ssd::device::kit::slots::Slot;
 use ssd::device::latency::UNIT_WAIT;
 
-/// Keys that decide how the array is read and written.
+/// Options that decide how the array reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     pub read_copy: ReadCopy,
     pub write: WriteRule,
     pub together: bool,
     pub hole: HoleRule,
-    /// Start of the logs on the members.
+    /// First sector of the logs on the members.
     pub log_sector: u64,
 }
 
 /// Progress of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Reads; nothing is written before they are done.
+    /// Reads are outstanding; writes follow after all of them.
     Reading,
-    /// Reads of old values, each followed by the write of the new one; parity waits for all.
+    /// Reads of old values; each data write follows its own read, the parity write all of them.
     Chained,
-    /// All reads are done; nothing is written before the log has room for it.
+    /// All reads are complete; the writes wait for log space.
     LogFull,
-    /// Logging precedes all writes.
+    /// The log entry is written before all other writes.
     Logging,
-    /// All writes are issued, or none is needed.
+    /// All writes are submitted, or none is needed.
     Ending,
-    /// A member went with a part: from the beginning, once nothing is outstanding.
+    /// A member failed with a part: restarts once nothing is outstanding.
     Again,
 }
 
-/// An operation on a stripe; its fields are what it is for, what it was asked, and its progress.
+/// An operation on a stripe: its purpose, its request's parameters, and its progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// Request of the operation; none of a rebuild.
+    /// Request of the operation; `NONE` for a rebuild.
     owner: Slot,
     kind: Kind,
     stripe: u64,
     /// First sector within the stripe's data.
     from: u64,
     to: u64,
-    /// Submission queue and durability of the request.
+    /// Submission queue and durability of its request.
     queue: u16,
     handle: Handle,
     fua: bool,
-    /// True once the stripe is claimed.
+    /// True once it is queued on its stripe.
     is_queued: bool,
-    /// Link to the next merged operation.
+    /// Next operation merged with this one.
     joined: Slot,
     arrived: Time,
     reads_left: u32,
     writes_left: u32,
     stage: Stage,
-    /// Position in the log.
+    /// Its log entry.
     log: Option<Place>,
     /// Old values lost with their member.
     lost: Span,
-    /// Latency parts up to the last completed part.
+    /// Latency breakdown up to the last completed part.
     path: Breakdown,
     status: Status,
 }
@@ -91,7 +91,7 @@ impl Operation {
         }
     }
 
-    /// A new operation of a request.
+    /// This operation with the parameters of its request.
     pub fn asked(self, request: &Request) -> Self {
         let Request { queue, fua, handle, .. } = *request;
         Operation { queue, handle, fua, ..self }
@@ -117,17 +117,17 @@ impl Operation {
         self.from..self.to
     }
 
-    /// True without sectors.
+    /// True for an empty range.
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
 
-    /// The queue of its request, whether that is to be durable, and its placement handle.
+    /// Parameters of its request: submission queue, FUA, and placement handle.
     pub fn demands(&self) -> (u16, bool, Handle) {
         (self.queue, self.fua, self.handle)
     }
 
-    /// True once the stripe is claimed.
+    /// True once it is queued on its stripe.
     pub fn is_queued(&self) -> bool {
         self.is_queued
     }
@@ -148,7 +148,7 @@ impl Operation {
         self.status
     }
 
-    /// True if the host's data change.
+    /// True if it changes host data.
     pub fn is_change(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Trim)
     }
@@ -158,18 +158,18 @@ impl Operation {
         span(self.from, self.to, place, chunk)
     }
 
-    /// Span of each parity chunk: the hull of its spans in the data.
+    /// Its span of each parity chunk: the hull of its data spans.
     pub fn hull(&self, chunk: u64) -> Span {
         let (first, last) = (self.from / chunk, (self.to - 1) / chunk);
         self.span(first, chunk).hull(self.span(last, chunk))
     }
 
-    /// Its data chunks.
+    /// Data chunks that it touches.
     pub fn touched(&self, chunk: u64) -> std::ops::Range<u64> {
         self.from / chunk..self.to.div_ceil(chunk)
     }
 
-    /// Latency parts up to `now`: what no part took it waited.
+    /// Latency breakdown up to `now`; time without a part counts as waiting.
     pub fn path_at(&self, now: Time) -> Breakdown {
         let mut path = self.path;
         path[UNIT_WAIT] += now - self.arrived - path.total();
@@ -186,12 +186,12 @@ impl Operation {
         self.stage = stage;
     }
 
-    /// True if reads are outstanding, and writes.
+    /// True with outstanding reads, and true with outstanding writes.
     pub fn outstanding(&self) -> (bool, bool) {
         (self.reads_left > 0, self.writes_left > 0)
     }
 
-    /// Claims the stripe, and returns the claim.
+    /// Queues it on its stripe, and returns the claim.
     pub fn claim(&mut self) -> Claim {
         self.is_queued = true;
         let Operation { stripe, from, to, fua, .. } = *self;
@@ -211,7 +211,7 @@ impl Operation {
         (first.from, first.to) = (first.from.min(self.from), first.to.max(self.to));
     }
 
-    /// Fails the operation: its data are lost.
+    /// Fails it: its data are lost.
     pub fn refuse(&mut self) {
         (self.status, self.stage) = (Status::Unreadable, Stage::Ending);
     }
@@ -221,7 +221,7 @@ impl Operation {
         (self.log, self.stage) = (Some(room), Stage::Logging);
     }
 
-    /// Counts an issued part.
+    /// Counts a submitted part.
     #[inline]
     pub fn issued(&mut self, purpose: Purpose) {
         if purpose.is_write() {
@@ -239,7 +239,7 @@ impl Operation {
         }
     }
 
-    /// Counts a completed part, with its latency parts.
+    /// Counts a completed part, with its latency breakdown.
     #[inline]
     pub fn done(&mut self, purpose: Purpose, before: Breakdown, spent: Breakdown, how: Status) {
         self.path = before;
@@ -248,7 +248,7 @@ impl Operation {
         self.ended(purpose);
     }
 
-    /// Notes the loss of a part with its member: a span of a data chunk, or parity.
+    /// Handles the loss of a part with its member: a span of a data chunk, or parity.
     pub fn lose(&mut self, purpose: Purpose, data: Option<Span>) {
         self.ended(purpose);
         if purpose.is_write() {
@@ -257,21 +257,21 @@ impl Operation {
         if self.stage != Stage::Chained {
             self.stage = Stage::Again;
         } else if let Some(span) = data.filter(|_| purpose == Purpose::Own) {
-            // Values read before may have been overwritten, so the operation cannot restart.
+            // Its old values may be overwritten by now, so it cannot restart.
             self.lost = self.lost.hull(span);
         }
     }
 
-    /// The old values that went with their member, which are known from now on.
+    /// Takes the lost old values, which will be reconstructed.
     pub fn take_lost(&mut self) -> Span {
         std::mem::take(&mut self.lost)
     }
 
-    /// Fails the operation: its purpose cannot be met.
+    /// Fails it: its purpose cannot be met.
     pub fn spoil(&mut self) {
         self.status = Status::Unreadable;
     }
 }
 
-/// A part that an operation is to have: what it is for, and what of which place of the stripe it reads or writes.
+/// A part to submit: its purpose, its place in the stripe, and its span.
 pub type Want = (Purpose, u64, Span);

@@ -1,5 +1,5 @@
-//! A read within one chunk of an array that has all its members: it passes straight to one of them, without an
-//! operation, because nothing can be in its way.
+//! Reads within one chunk of a healthy array: they pass straight to one member, without an
+//! operation, because nothing can conflict.
 
 use super::message::Span;
 use super::sight::Sight;
@@ -7,11 +7,11 @@ use super::{Desk, Raid};
 use engine::{Completion, Lba, Op, Request};
 use ssd::device::kit::slots::Slot;
 
-/// Marks the number of a request that was passed on; the other bits are the host request's number.
+/// Bit that marks a forwarded request's number; the other bits are the host request's number.
 const PASSED: Slot = 1 << 31;
 
 impl Raid {
-    /// True if reads need no operation: nothing is missing, wrong or read around, and no member is going to fail.
+    /// True if reads need no operation: no member is missing, torn, avoided, or about to fail.
     #[inline]
     fn passes(&self, desk: &Desk<'_>) -> bool {
         desk.members.is_whole()
@@ -20,7 +20,7 @@ impl Raid {
             && !desk.members.are_by_turns()
     }
 
-    /// Forwards a request to the member with all of its data; whether it did.
+    /// Forwards a read to the member with all of its data. Returns false if it needs an operation.
     #[inline]
     pub fn pass(&mut self, slot: Slot, desk: &mut Desk<'_>) -> bool {
         let request = desk.front.request(slot);
@@ -53,7 +53,7 @@ impl Raid {
         true
     }
 
-    /// A member has answered a request; whether it is one that was passed on, which then is done.
+    /// Completes a forwarded read. Returns false for other requests.
     #[inline]
     #[cfg_attr(
         not(test),
@@ -72,7 +72,7 @@ impl Raid {
     }
 }
 
-/// The tests follow forwarded requests like operations.
+/// Tests follow forwarded requests like operations.
 #[cfg(test)]
 mod told {
     use super::*;

@@ -1,5 +1,4 @@
-//! A power cut: outstanding operations are lost, and the state of torn stripes is determined; and
-//! the way back.
+//! Power cuts: loss of outstanding operations, state of torn stripes, and recovery.
 
 use super::Desk;
 use super::Raid;
@@ -16,7 +15,7 @@ use ssd::device::kit::slots::Slot;
 use std::collections::BTreeMap;
 
 impl Raid {
-    /// Cuts the power of all members at one instant.
+    /// Cuts the power of all members at the same time.
     pub fn cut(&mut self, desk: &mut Desk<'_>, completions: &mut Vec<Completion>) {
         self.recovery.cut();
         self.tear(desk.members);
@@ -55,7 +54,7 @@ impl Raid {
         }
     }
 
-    /// The power is on again.
+    /// Restores the power.
     pub fn wake(&mut self, desk: &mut Desk<'_>) {
         let now = desk.now;
         let (due, replays) = self.recovery.wake(now);

@@ -1,4 +1,4 @@
-//! Does an array give back what was written last, whichever members fail, and whenever?
+//! Property: an array returns the data written last, whichever members fail, and whenever.
 
 use super::symbolic::Shadow;
 use crate::array::clock::Event;
@@ -12,7 +12,7 @@ const SECTOR: u64 = 512;
 const CHUNK: u64 = 4;
 const ROWS: u64 = 5;
 
-/// An array of devices that do several requests at once and overtake each other.
+/// An array of devices with parallel and reordered requests.
 pub fn array(config: ArrayConfig, spares: u32) -> Array {
     let law = |fixed: u32| {
         let text = format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
@@ -49,7 +49,7 @@ pub struct Run {
     pub outstanding: Vec<Request>,
     pub asked: u64,
     pub now: Time,
-    /// Last completed value by sector.
+    /// Last completed value of each sector.
     pub settled: Vec<u64>,
     done: Vec<engine::Completion>,
 }
@@ -95,7 +95,7 @@ impl Run {
         self.shadow.check(&self.array);
     }
 
-    /// Advances to the next event; whether there was one.
+    /// Advances to the next event. Returns false without one.
     pub fn step(&mut self) -> bool {
         let Some(at) = self.array.next_event() else { return false };
         self.now = at;
@@ -119,7 +119,7 @@ impl Run {
         self.look();
     }
 
-    /// Submits `requests` more requests, a few at a time; fails members at the given event numbers.
+    /// Submits `requests` more requests, a few at a time. Fails members at the given event numbers.
     pub fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
         self.array.raid_mut().failures_ahead = failures.len();
         let (end, mut events) = (self.asked + requests, 0);
@@ -141,7 +141,7 @@ impl Run {
     }
 }
 
-/// Every array of N = 3 to 9 members, with each rotation; the rules of writing in turn.
+/// All arrays of 3 to 9 members with each rotation; rules of writing alternate.
 fn all(mut each: impl FnMut(ArrayConfig)) {
     let mut turn = 0;
     for kind in Redundancy::WORDS.iter().map(|it| it.0.parse().unwrap()) {
@@ -184,7 +184,7 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
     });
 }
 
-/// Drives are marked as cleaning in turn, and one fails meanwhile.
+/// Drives are marked as cleaning in turn, and one of them fails.
 #[test]
 fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
     let mut around = 0;
@@ -258,7 +258,8 @@ fn a_spare_that_fails_is_replaced_by_the_next() {
     });
 }
 
-/// More failures than the redundancy tolerates: lost sectors are counted, and requests for them say so.
+/// More failures than the redundancy tolerates: lost sectors are counted, and requests for them
+/// fail.
 #[test]
 fn what_is_lost_is_counted_and_refused() {
     all(|config| {

@@ -1,37 +1,37 @@
 //! Rebuilds of lost members onto spares.
 //!
-//! A rebuild goes through the rows of its member a unit at a time. The stripes of a unit stay
-//! locked until it is complete, so that no write falls between a written chunk and an outdated
-//! pointer.
+//! A rebuild processes its member's rows in units. Stripes of a unit stay locked until the whole
+//! unit is complete, so that no write falls between a rebuilt chunk and the advance of the row
+//! count.
 
 use super::recovery::Pace;
 use engine::Time;
 use ssd::device::kit::slots::Slot;
 use std::ops::Range;
 
-/// Progress of the rebuild of a member.
+/// Progress of a member's rebuild.
 #[derive(Debug, Clone)]
 struct Progress {
-    /// The spare.
+    /// Drive of the spare.
     drive: u32,
-    /// Rows that are there.
+    /// Rows rebuilt.
     rows: u64,
     /// Outstanding and completed operations of the current unit.
     left: u32,
     done: Vec<Slot>,
     began: Time,
-    /// The next unit begins no sooner.
+    /// Earliest start of the next unit.
     next_at: Time,
-    /// Too much is missing.
+    /// True if data are lost, so that the rebuild cannot continue.
     stopped: bool,
 }
 
-/// A unit that is over.
+/// A completed unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// Operations whose stripes are unlocked.
     pub done: Vec<Slot>,
-    /// Rows that are there now.
+    /// Rows rebuilt so far.
     pub rows: u64,
     /// Start of the next unit, if scheduled.
     pub next_at: Option<Time>,
@@ -39,12 +39,12 @@ pub struct Unit {
     pub is_last: bool,
 }
 
-/// The rebuilds of an array, by member.
+/// Rebuilds of an array, by member.
 #[derive(Debug, Clone)]
 pub struct Rebuilds {
     pace: Pace,
     members: Vec<Option<Progress>>,
-    /// Members of which a unit is there, to be unlocked.
+    /// Members with a completed unit that is still locked.
     units_done: Vec<usize>,
     /// Number and duration of completed rebuilds.
     finished: u64,
@@ -57,7 +57,7 @@ impl Rebuilds {
         Rebuilds { pace, members, units_done: Vec::new(), finished: 0, finished_ns: 0 }
     }
 
-    /// A spare takes the place of a member.
+    /// Starts the rebuild of a member onto a spare.
     pub fn begin(&mut self, member: usize, drive: u32, now: Time) {
         self.members[member] = Some(Progress {
             drive,
@@ -70,12 +70,12 @@ impl Rebuilds {
         });
     }
 
-    /// The spare of a member has failed: the operations that hold their stripes.
+    /// Handles the failure of a member's spare. Returns the operations that hold stripe locks.
     pub fn abandon(&mut self, member: usize) -> Vec<Slot> {
         self.members[member].take().map(|it| it.done).unwrap_or_default()
     }
 
-    /// Starts the next unit of a member, if its time has come: the spare and its rows.
+    /// Starts a member's next unit, if its time has come. Returns the spare and the rows.
     pub fn next_unit(&mut self, member: usize, now: Time) -> Option<(u32, Range<u64>)> {
         let pace = self.pace;
         let it = self.members[member].as_mut()?;
@@ -101,8 +101,8 @@ impl Rebuilds {
         }
     }
 
-    /// An operation for a spare is over. Returns true if its stripe stays locked until the unit is
-    /// complete.
+    /// Completes an operation of a rebuild. Returns true if its stripe stays locked until the unit
+    /// is complete.
     pub fn rebuilt(&mut self, drive: u32, slot: Slot) -> bool {
         let Some((member, it)) = self.of(drive) else { return false };
         it.left -= 1;
@@ -113,18 +113,18 @@ impl Rebuilds {
         true
     }
 
-    /// True if a unit of a member is there.
+    /// True if any member has a completed unit.
     #[inline]
     pub fn are_done(&self) -> bool {
         !self.units_done.is_empty()
     }
 
-    /// A member of which a unit is there, each once.
+    /// Takes a member with a completed unit, each once.
     pub fn next_done(&mut self) -> Option<usize> {
         self.units_done.pop()
     }
 
-    /// Ends the unit of a member, if complete.
+    /// Ends a member's unit, if it is complete.
     pub fn end_unit(&mut self, member: usize, now: Time) -> Option<Unit> {
         let it = self.members[member].as_mut()?;
         if it.left > 0 || it.done.is_empty() {
@@ -144,7 +144,7 @@ impl Rebuilds {
         Some(Unit { done, rows, next_at, is_last })
     }
 
-    /// Handles a power cut: units that were under way begin anew.
+    /// Handles a power cut: units in progress restart later.
     pub fn lose_power(&mut self) {
         for it in self.members.iter_mut().flatten() {
             it.left = 0;
@@ -153,7 +153,7 @@ impl Rebuilds {
         self.units_done.clear();
     }
 
-    /// The power is on again: the members whose units begin at once.
+    /// Restores the power. Returns the members whose next units start at once.
     pub fn wake(&mut self, now: Time) -> Vec<usize> {
         let all = self.members.iter_mut().enumerate();
         let all = all.filter_map(|(member, it)| Some((member, it.as_mut()?)));
@@ -164,7 +164,7 @@ impl Rebuilds {
         self.finished
     }
 
-    /// Share of the failed members' data on spares, and the elapsed time, seconds.
+    /// Rebuilt share of the failed members, and elapsed time in seconds.
     pub fn progress(&self, now: Time) -> (f64, f64) {
         let mut ns = self.finished_ns;
         let (mut rows, mut of) = (self.finished * self.pace.rows, self.finished);

@@ -1,8 +1,8 @@
-//! Power cuts of an array, and the recovery after them: the write hole.
+//! Power cuts of an array, and recovery from them: the write hole.
 //!
-//! Of a stripe that was being written some writes are there and others are not, so that its parity may fit neither
-//! what was there nor what was to be (`torn.rs`). Afterwards all stripes are gone through a unit at a time, beside the
-//! load; or what a log has is done again before anything else of its stripe.
+//! A stripe in progress contains some of its writes and lacks others, so its parity may fit neither
+//! the old nor the new data (`torn.rs`). After the cut, all stripes are resynchronised in units,
+//! beside the load. With a log, its entries are replayed before any other access to their stripes.
 
 use super::geometry::Geometry;
 use super::message::{Place, Span};
@@ -20,16 +20,16 @@ use std::ops::Range;
 /// Random stream for the survival of uncompleted writes.
 const TEAR_STREAM: u64 = 14;
 
-/// State left by power cuts, and its recovery.
+/// State left by power cuts, and progress of the recovery.
 #[derive(Debug, Clone)]
 pub struct Recovery {
     rule: HoleRule,
     random: Xoshiro256,
-    /// Dirty stripes until they are repaired.
+    /// Dirty stripes, until they are repaired.
     dirty: BTreeMap<u64, Dirt>,
     progress: Option<Progress>,
     pace: Pace,
-    /// Failures that are due, while there is no power.
+    /// Scheduled failures, while there is no power.
     held: Vec<(Time, Event)>,
     cuts: u64,
     stripes_dirty: u64,
@@ -38,15 +38,15 @@ pub struct Recovery {
     chunks_wrong: u64,
 }
 
-/// Pace over the rows.
+/// Pace of a rebuild or resync.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     pub rate: Bandwidth,
-    /// Rows of a unit, total rows, and stripes per row.
+    /// Rows per unit, total rows, and stripes per row.
     pub unit: u64,
     pub rows: u64,
     pub groups: u64,
-    /// Sectors of a chunk.
+    /// Sectors per chunk.
     pub chunk: u64,
 }
 
@@ -54,7 +54,7 @@ impl Pace {
     /// State for an array with this geometry.
     ///
     /// # Errors
-    /// When a unit is no whole number of chunks.
+    /// When a unit is not a whole number of chunks.
     pub fn new(config: &ArrayConfig, geometry: &Geometry) -> Result<Pace, Invalid> {
         let (unit, chunk) = (config.rebuild.unit.bytes(), geometry.chunk * SECTOR_BYTES);
         if unit == 0 || !unit.is_multiple_of(chunk) {
@@ -72,7 +72,7 @@ impl Pace {
         })
     }
 
-    /// The least that a unit takes.
+    /// Minimum time per unit.
     pub fn unit_ns(&self) -> Time {
         self.rate.time_ns(self.unit * self.chunk * SECTOR_BYTES)
     }
@@ -81,19 +81,19 @@ impl Pace {
 /// Progress of the recovery.
 #[derive(Debug, Clone)]
 struct Progress {
-    /// Rows already resynchronised, and the end of the current unit.
+    /// Rows already resynchronised, and end of the current unit.
     rows: u64,
     unit: u64,
-    /// Operations that are not done.
+    /// Number of uncompleted operations.
     left: u64,
-    /// The members are not ready.
+    /// True while the members are not ready.
     waits: bool,
     began: Time,
-    /// The next unit begins no sooner.
+    /// Earliest start of the next unit.
     next_at: Time,
 }
 
-/// Refuses a setting of `hole` that does not fit the array.
+/// Rejects a setting of `hole` that does not fit the array.
 pub fn check(config: &ArrayConfig) -> Result<(), Invalid> {
     if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
         let problem = format!(
@@ -105,7 +105,7 @@ pub fn check(config: &ArrayConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A write to be done again from the log: its stripe, its sectors there, and its entry.
+/// A write to replay from the log: stripe, sectors within it, and log entry.
 pub type Replay = (u64, Range<u64>, Option<Place>);
 
 impl Recovery {
@@ -140,13 +140,13 @@ impl Recovery {
         self.rule.has_log() && self.progress.is_some()
     }
 
-    /// True if the row was not yet resynchronised, so that its parity may be wrong.
+    /// True if a row is not yet resynchronised, so that its parity may be wrong.
     #[inline]
     pub fn is_behind(&self, row: u64) -> bool {
         self.progress.as_ref().is_some_and(|it| row >= it.rows)
     }
 
-    /// True if part of a stripe must be rewritten, so that reads wait.
+    /// True if a stripe has a write to replay, for which reads wait.
     #[inline]
     pub fn is_replayed(&self, stripe: u64) -> bool {
         !self.dirty.is_empty() && self.rule.has_log() && self.dirty.contains_key(&stripe)
@@ -154,7 +154,7 @@ impl Recovery {
 
     // ---- the cut ------------------------------------------------------------------------------
 
-    /// Handles a power cut.
+    /// Counts a power cut.
     pub fn cut(&mut self) {
         self.cuts += 1;
     }
@@ -175,19 +175,20 @@ impl Recovery {
         }
     }
 
-    /// Drops the outstanding operations; failures that are due wait for the power.
+    /// Drops outstanding operations; scheduled failures wait for the power.
     pub fn stop(&mut self, due: Vec<(Time, Event)>) {
         self.dirty.values_mut().for_each(Dirt::calm);
         self.held.extend(due.into_iter().filter(|(_, event)| matches!(event, Event::Failure(_))));
         self.progress = None;
     }
 
-    /// Entries of logs that are still of use.
+    /// Log entries still in use.
     pub fn logged(&self) -> impl Iterator<Item = Place> {
         self.dirty.values().flat_map(Dirt::torn).filter_map(|it| it.log)
     }
 
-    /// Counts the chunks that are lost and come out wrong, each once. The log is replayed first.
+    /// Counts missing chunks that will be reconstructed wrong, each once. The log is replayed
+    /// first.
     pub fn count_wrong(&mut self, geometry: &Geometry, members: &Members) {
         if self.rule.has_log() || geometry.is_mirror() {
             return;
@@ -207,7 +208,7 @@ impl Recovery {
 
     // ---- and the way back ---------------------------------------------------------------------
 
-    /// The power is on again: returns the failures due, and the log entries to replay.
+    /// Restores the power. Returns the scheduled failures, and the log entries to replay.
     pub fn wake(&mut self, now: Time) -> (Vec<(Time, Event)>, Vec<Replay>) {
         let mut replays = Vec::new();
         if self.rule.has_log() {
@@ -236,8 +237,8 @@ impl Recovery {
         progress.rows * pace.groups..progress.unit * pace.groups
     }
 
-    /// Continues once the members are ready, a unit is done, or everything is. Returns the start of
-    /// the next unit.
+    /// Continues when the members are ready, a unit is complete, or all are. Returns the start time
+    /// of the next unit.
     pub fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
         let all = self.pace.rows;
         let progress = self.progress.as_mut()?;
@@ -263,7 +264,7 @@ impl Recovery {
         next
     }
 
-    /// Notes the resync or replay of a stripe.
+    /// Notes the start of a stripe's resync or replay.
     pub fn write_anew(&mut self, stripe: u64) {
         self.stripes_resynced += 1;
         if self.rule == HoleRule::Resync
@@ -273,7 +274,7 @@ impl Recovery {
         }
     }
 
-    /// An operation of the recovery has ended.
+    /// Handles the end of a recovery operation.
     pub fn resynced(&mut self, stripe: u64, log: Option<Place>) {
         if self.dirty.get_mut(&stripe).is_some_and(|dirt| dirt.go_through(log)) {
             self.dirty.remove(&stripe);
@@ -283,14 +284,14 @@ impl Recovery {
         }
     }
 
-    /// A write makes the parity of these rows of a stripe anew, of all their data.
+    /// Notes that a write recomputes the parity of these rows from all data.
     pub fn mend(&mut self, stripe: u64, rows: Span) {
         if let Some(dirt) = self.dirty.get_mut(&stripe) {
             dirt.mend(rows);
         }
     }
 
-    /// Notes a completed write to a stripe.
+    /// Notes that this write has completed.
     pub fn mended(&mut self, stripe: u64) {
         if let Some(dirt) = self.dirty.get_mut(&stripe) {
             dirt.mended();
@@ -302,8 +303,8 @@ impl Recovery {
         self.dirty.remove(&stripe);
     }
 
-    /// The section `array.hole`: what power cuts left of the stripes that were being written; none where the power did
-    /// not go.
+    /// Report section `array.hole`: effects of power cuts on stripes in progress; `None` without a
+    /// power cut.
     pub fn report(&self, now: Time) -> Option<Report> {
         let going = self.progress.as_ref().filter(|it| !it.waits);
         let going = going.map_or(0, |it| now.saturating_sub(it.began));
@@ -317,7 +318,7 @@ impl Recovery {
         })
     }
 
-    /// Torn stripes with their writes.
+    /// Torn stripes with their torn writes.
     #[cfg(test)]
     pub fn dirty(&self) -> impl Iterator<Item = (u64, &Dirt)> {
         self.dirty.iter().map(|(stripe, dirt)| (*stripe, dirt))

@@ -1,30 +1,29 @@
-//! The stripes in use: operations that would spoil each other's parity, in order of arrival.
+//! Queues of stripes: conflicting operations run in order of arrival.
 //!
-//! An operation claims sectors of a stripe. It runs at once if no earlier claim conflicts,
-//! otherwise when those have left. Writes that wait behind one another and are contiguous may be
-//! done as one.
+//! An operation claims sectors of a stripe. It runs at once if no earlier claim conflicts, and
+//! otherwise after the conflicting ones have completed. Contiguous waiting writes may be merged.
 
 use super::message::{Message, NONE};
 use ssd::device::kit::slots::Slot;
 
-/// Effect of an operation on its stripe, as far as others are concerned.
+/// Access of an operation to its stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     Read,
-    /// A write that can be merged with similar ones: with the same demand for durability.
+    /// A write, which can be merged with writes of the same durability.
     Write {
         fua: bool,
     },
     Trim,
-    /// The whole stripe is restored.
+    /// Repair of the whole stripe.
     Repair,
 }
 
-/// Claim of an operation.
+/// Claim of an operation on a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     pub stripe: u64,
-    /// Sectors among the data of the stripe.
+    /// First sector within the stripe's data.
     pub from: u64,
     pub to: u64,
     pub what: Use,
@@ -34,29 +33,30 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     claim: Claim,
-    /// Next claim of the stripe.
+    /// Next claim on the stripe.
     next: Slot,
-    /// For a first claim, the first claim of another stripe in the same list.
+    /// For a stripe's first claim: first claim of the next stripe in the same list.
     beside: Slot,
     has_turn: bool,
 }
 
-/// Lists of the first operations of stripes; the low bits of its number say in which one a stripe is.
+/// Number of lists of first claims; the low bits of a stripe's number select its list.
 const LISTS: usize = 1024;
 
-/// The queues of the stripes in use.
+/// Queues of the stripes in use.
 #[derive(Debug, Clone)]
 pub struct Stripes {
-    /// First claims, linked to the next ones of their stripes; and how many stripes these are.
+    /// Lists of first claims, each linked to its stripe's next claims; and the number of stripes.
     lists: Vec<Slot>,
     in_use: usize,
     /// Claims by operation; entries without a claim are unused.
     waiting: Vec<Waiting>,
-    /// Copies, of which only the sectors claimed are in use; of parity, it is all of the stripe.
+    /// True for copies, where only overlapping claims conflict; with parity any two claims of a
+    /// stripe do.
     is_mirror: bool,
     /// Maximum number of writes merged with a waiting one.
     most_joined: u32,
-    /// Operations that waited, and that were merged.
+    /// Number of operations that waited, and of merged ones.
     waits: u64,
     joins: u64,
 }
@@ -72,7 +72,7 @@ impl Stripes {
         self.in_use == 0
     }
 
-    /// The first operation of a stripe, or `NONE`.
+    /// First claim of a stripe, or `NONE`.
     #[inline]
     fn first(&self, stripe: u64) -> Slot {
         let mut at = self.lists[stripe as usize % LISTS];
@@ -82,7 +82,7 @@ impl Stripes {
         at
     }
 
-    /// Puts the one that `follows` in the place of the first of a stripe.
+    /// Replaces a stripe's first claim by the one that `follows`.
     fn replace_first(&mut self, stripe: u64, first: Slot, follows: Slot) {
         let list = stripe as usize % LISTS;
         let mut at = self.lists[list];
@@ -96,7 +96,7 @@ impl Stripes {
         self.at_mut(at).beside = follows;
     }
 
-    /// Operations that waited for another one, and that were done with another one.
+    /// Number of operations that waited, and of merged ones.
     pub fn counts(&self) -> (u64, u64) {
         (self.waits, self.joins)
     }
@@ -105,7 +105,7 @@ impl Stripes {
         (self.waits, self.joins) = (0, 0);
     }
 
-    /// True if one must wait for an earlier one of its stripe.
+    /// True if two claims of a stripe must not run together.
     fn conflict(&self, one: Slot, other: Slot) -> bool {
         let (one, other) = (self.at(one).claim, self.at(other).claim);
         if one.what == Use::Read && other.what == Use::Read {
@@ -123,12 +123,12 @@ impl Stripes {
         &mut self.waiting[slot as usize]
     }
 
-    /// True if a claimed operation may run.
+    /// True if an operation may run.
     pub fn has_turn(&self, slot: Slot) -> bool {
         self.at(slot).has_turn
     }
 
-    /// Appends an operation to its stripe's queue; whether it has its turn.
+    /// Appends an operation to its stripe's queue. Returns true if it may run.
     pub fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
         let waiting = Waiting { claim, next: NONE, beside: NONE, has_turn: false };
         if self.waiting.len() <= slot as usize {
@@ -155,7 +155,7 @@ impl Stripes {
         !waits
     }
 
-    /// Takes out an operation that is over; whether others of its stripe are left, who may have their turn.
+    /// Removes a completed operation. Returns its stripe if other operations wait there.
     pub fn leave(&mut self, slot: Slot) -> Option<u64> {
         let Waiting { claim: Claim { stripe, .. }, next, beside, .. } = *self.at(slot);
         let first = self.first(stripe);
@@ -177,8 +177,8 @@ impl Stripes {
         Some(stripe)
     }
 
-    /// Starts the first waiting operation of a stripe, with its merged ones; then the next is to be
-    /// asked for.
+    /// Starts the first waiting operation of a stripe, with merged ones. Call it again for further
+    /// operations.
     pub fn turn(&mut self, stripe: u64, out: &mut Vec<Message>) {
         if let Some(ready) = self.ready(stripe) {
             self.join(ready, out);
@@ -205,7 +205,7 @@ impl Stripes {
         None
     }
 
-    /// Merges a write with contiguous ones waiting behind it.
+    /// Merges a write with contiguous ones that wait behind it.
     fn join(&mut self, slot: Slot, out: &mut Vec<Message>) {
         for _ in 0..self.most_joined {
             let Waiting { claim: one, next, .. } = *self.at(slot);
@@ -243,7 +243,7 @@ mod tests {
         Claim { stripe: STRIPE, from, to, what }
     }
 
-    /// Operations that may run after one has left.
+    /// Operations that may run after one has completed.
     fn left(stripes: &mut Stripes, slot: Slot) -> Vec<Message> {
         let mut all = Vec::new();
         if let Some(stripe) = stripes.leave(slot) {
@@ -273,7 +273,7 @@ mod tests {
         assert!(stripes.is_empty());
     }
 
-    /// In any order of completion: each stripe keeps its own queue.
+    /// Stripes that share a list keep separate queues, in any order of completion.
     #[test]
     fn stripes_of_one_list_do_not_meet() {
         let write = Use::Write { fua: false };
@@ -319,12 +319,12 @@ mod tests {
         for (slot, from) in (0..).zip([0, 10, 12, 8, 14]) {
             stripes.claim(slot, claim(write, from, from + 2));
         }
-        // The contiguous writes before and after it, and at most two.
+        // The contiguous writes before and after it, at most two.
         let expected = [Message::Join(1, 2), Message::Join(1, 3), Message::Begin(1)];
         assert_eq!(left(&mut stripes, 0), expected);
         assert_eq!((stripes.counts(), stripes.at(1).claim), ((4, 2), claim(write, 8, 14)));
         assert_eq!(left(&mut stripes, 1), [Message::Begin(4)]);
-        // Not with one that is to be durable, nor with one that leaves a gap.
+        // Not with a write of other durability, nor across a gap.
         stripes.claim(5, claim(write, 0, 2));
         stripes.claim(6, claim(Use::Write { fua: true }, 2, 4));
         stripes.claim(7, claim(write, 5, 6));

@@ -1,10 +1,10 @@
-//! Array contents as numbers: each write has one, and parity is computed from its stripe's.
+//! Array content as numbers: each write has a number, and parity is computed from them.
 //!
-//! The array keeps no data, so the tests do: the tests follow its log and check, after every event,
-//! that each computed value follows from completed reads, that all parity is consistent, and that
-//! the remaining chunks give the last written number, whichever members are removed. Numbers are
-//! counted modulo a prime, P is their sum and Q their sum with weights, so that any two can be
-//! found.
+//! The array stores no data, so the tests do. They follow its event log, and check after every
+//! event that each computed value follows from completed reads and that all parity is consistent.
+//! They also check that the remaining chunks yield the last written number, whichever members are
+//! removed. Numbers are modulo a prime; P is their sum and Q their weighted sum, so that any two
+//! missing ones can be computed.
 
 use super::Raid;
 use super::geometry::Geometry;
@@ -39,7 +39,7 @@ pub enum Event {
         operation: Operation,
         owner: Option<Request>,
     },
-    /// A part at a power cut, and true if it survived; then all operations are lost.
+    /// A part at a power cut, and true if it survived; after these, all operations are lost.
     Torn {
         id: Slot,
         is_there: bool,
@@ -47,10 +47,10 @@ pub enum Event {
     PowerLost,
 }
 
-/// An entry of a log: the drive, where it begins there, and where it ends.
+/// A log entry: drive, first sector, and end sector.
 type Entry = (u32, u32, u32);
 
-/// First place of the logs.
+/// First symbolic sector of the logs.
 const LOG: u64 = 1 << 32;
 
 const PRIME: u64 = (1 << 61) - 1;
@@ -79,17 +79,17 @@ fn over(one: u64, other: u64) -> u64 {
     times(one, inverse)
 }
 
-/// The weight of a data chunk in a parity.
+/// Weight of a data chunk in a parity chunk.
 fn weight(check: u64, place: u64) -> u64 {
     if check == 0 { 1 } else { place + 2 }
 }
 
-/// The number that a request writes to a sector.
+/// Number that a request writes to a sector.
 fn number(request: &Request, sector: u64) -> u64 {
     if request.op == Op::Trim { 0 } else { (request.id + 1) * 1_000_003 + sector }
 }
 
-/// Values of a row by place, with the data that can be computed.
+/// Values of a row by place, with computable data filled in.
 fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
     let (data, width) = (array.geometry().data as usize, array.geometry().width as usize);
     if array.geometry().is_mirror() {
@@ -127,21 +127,21 @@ fn parity(check: u64, data: impl Iterator<Item = u64>) -> u64 {
     (0..).zip(data).fold(0, |sum, (place, value)| plus(sum, times(weight(check, place), value)))
 }
 
-/// Questions of the tests to an array.
+/// Test access to an array.
 impl Array {
-    /// The array.
+    /// The redundancy of the array.
     pub fn raid(&self) -> &Raid {
         let Body::Raid(raid) = &self.body else { unreachable!("it has redundancy") };
         raid
     }
 
-    /// The array, to be changed.
+    /// The redundancy, mutable.
     pub fn raid_mut(&mut self) -> &mut Raid {
         let Body::Raid(raid) = &mut self.body else { unreachable!("it has redundancy") };
         raid
     }
 
-    /// Layout of the chunks.
+    /// Layout of chunks.
     pub fn geometry(&self) -> &Geometry {
         &self.raid().geometry
     }
@@ -169,20 +169,20 @@ impl Array {
     }
 }
 
-/// The contents of an array.
+/// Content of an array.
 pub struct Shadow {
     /// Values by drive and sector.
     drives: Vec<Vec<u64>>,
     /// Last written values, by sector of the array.
     pub expected: Vec<u64>,
-    /// Values read by each operation, by place and row; and its stripe while it is outstanding.
+    /// Values read by each operation, by place and row; and its stripe while outstanding.
     read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
     busy: BTreeMap<Slot, u64>,
     /// Stripes with changes since the last check.
     changed: BTreeSet<u64>,
-    /// Parts under way: where they are, and the numbers that a write brings.
+    /// Outstanding parts: location, and the numbers of a write.
     parts: BTreeMap<Slot, (Part, u64, Vec<u64>)>,
-    /// Content of the logs, by row, and the parts under way with entries.
+    /// Content of the logs, and outstanding parts of log entries.
     logs: BTreeMap<Entry, Vec<u64>>,
     entries: BTreeMap<Slot, Entry>,
     /// True after a power cut, until the content is determined.
@@ -257,7 +257,7 @@ impl Shadow {
         let Some((part, first, numbers)) = self.parts.remove(&id) else { return };
         if part.purpose == Purpose::Log {
             let entry = self.entries[&id];
-            // The entry replaces the former one.
+            // The entry replaces earlier ones in its place.
             self.logs.retain(|it, _| it.0 != entry.0 || it.2 <= entry.1 || entry.2 <= it.1);
             self.logs.insert(entry, numbers);
             return;
@@ -286,7 +286,8 @@ impl Shadow {
         (0..array.geometry().width).map(|place| read.get(&(place, row)).copied()).collect()
     }
 
-    /// Value written to a log: with partial parity the rest of the stripe, else the written data.
+    /// Value written to a log: with partial parity the parity of the unchanged chunks, otherwise
+    /// the written data.
     fn logged(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
         if array.rules().hole == HoleRule::Journal {
             return self.written(array, part, operation);
@@ -328,7 +329,7 @@ impl Shadow {
                 let new = touched.map(|place| known[place as usize]).collect::<Option<Vec<_>>>()?;
                 let is_full = array.logs_header(operation, part.place);
                 let rest = if is_full { Some(0) } else { logged };
-                // A trim is not logged, and concerns the whole stripe.
+                // A trim is not logged, and covers the whole stripe.
                 let rest = rest.or_else(|| (new.len() as u64 == data).then_some(0))?;
                 Some(new.into_iter().fold(rest, plus))
             }
@@ -343,7 +344,7 @@ impl Shadow {
         let new = |place: u64, row: u64| {
             let at = place * chunk + row;
             let asked = operation.sectors().contains(&at);
-            // Last requested values: several requests may be served together, none of which overlap.
+            // Last requested values: merged requests do not overlap.
             asked.then(|| self.expected[(first + at) as usize])
         };
         let of_row = |row: u64| -> Option<u64> {
@@ -368,7 +369,7 @@ impl Shadow {
             if part.place < data || array.geometry().is_mirror() {
                 return new(if array.geometry().is_mirror() { 0 } else { part.place }, row);
             }
-            // From the rest of the stripe, from the old parity, or from all that can be computed.
+            // From the rest of the stripe, from the old parity, or from all computable values.
             let after = |old: &[Option<u64>]| -> Option<u64> {
                 let values = (0..data).map(|place| new(place, row).or(old[place as usize]));
                 Some(parity(check, values.collect::<Option<Vec<_>>>()?.into_iter()))
@@ -394,7 +395,7 @@ impl Shadow {
         .collect()
     }
 
-    /// Checks that read values are the last written ones, rebuilt from other chunks where need be.
+    /// Checks that read values are the last written ones, reconstructed where needed.
     fn check_read(&self, array: &Array, slot: Slot, operation: &Operation, owner: Request) {
         let chunk = array.geometry().chunk;
         let first = operation.stripe() * array.geometry().stripe_sectors();
@@ -407,7 +408,7 @@ impl Shadow {
         }
     }
 
-    /// A request is given to the array; no other one for its sectors is outstanding.
+    /// Notes a new request; no other outstanding request overlaps it.
     pub fn asked(&mut self, array: &Array, request: &Request) {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         let sectors = array.geometry().stripe_sectors();
@@ -434,14 +435,14 @@ impl Shadow {
         solved(array, known.collect()).expect("enough is there")
     }
 
-    /// Every stripe must be checked again, by removing members.
+    /// Marks every stripe for a check with removed members.
     pub fn check_all(&mut self, array: &Array) {
         self.changed = (0..array.geometry().stripes()).collect();
         self.check_without(array, array.geometry().checks());
     }
 
-    /// Every stripe without a write in progress holds what was written last, in its available chunks and
-    /// in its parity.
+    /// Checks that every stripe without a write in progress holds the last written values, in its
+    /// available chunks and its parity.
     pub fn check(&mut self, array: &Array) {
         self.check_without(array, 0);
     }

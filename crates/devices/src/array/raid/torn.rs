@@ -1,8 +1,8 @@
-//! Stripes that were being written when the power went: what of them is there, and what it spoils.
+//! Stripes that were being written at a power cut: surviving writes, and chunks that they corrupt.
 
 use super::message::{Place, Span, span};
 
-/// A write of a stripe that a cut ended.
+/// A write of a stripe, torn by a cut.
 #[derive(Debug, Clone)]
 pub struct Torn {
     /// First sector within the stripe's data.
@@ -10,22 +10,22 @@ pub struct Torn {
     pub to: u64,
     /// Rows with changed parity.
     pub hull: Span,
-    /// By place, true if its write survived; nothing where it writes nothing.
+    /// By place, true if its write survived; `None` without a write there.
     pub there: Vec<Option<bool>>,
-    /// Position in the log.
+    /// Its log entry.
     pub log: Option<Place>,
 }
 
 /// Effect of a cut on an operation.
 #[derive(Debug, Clone)]
 pub enum Cut {
-    /// A stripe had been put right.
+    /// A repair of this stripe was interrupted.
     Repaired(u64),
-    /// A write of a stripe is there in part.
+    /// A write of a stripe was interrupted.
     Torn {
         stripe: u64,
         torn: Torn,
-        /// True if all outstanding writes survived.
+        /// True if all outstanding member writes survived.
         all_there: bool,
     },
 }
@@ -33,17 +33,17 @@ pub enum Cut {
 /// Effects of cuts on a stripe.
 #[derive(Debug, Clone, Default)]
 pub struct Dirt {
-    /// Each with the rows whose parity has been written anew since.
+    /// Torn writes, each with the rows whose parity has been rewritten since.
     torn: Vec<(Torn, Vec<Span>)>,
-    /// True while the parity is rewritten: of all, or by a write of these rows.
+    /// True while the parity is rewritten: all of it, or that of some rows.
     is_written_anew: bool,
     mending: Option<Span>,
-    /// Chunks that have been counted as wrong.
+    /// Chunks already counted as wrong.
     counted: Vec<u64>,
 }
 
 impl Torn {
-    /// True if a parity fits the data of a row.
+    /// True if a parity chunk fits the data of a row.
     fn fits(&self, row: u64, check: u64, chunk: u64) -> bool {
         let data = self.from / chunk..self.to.div_ceil(chunk);
         let mut written = data.filter(|place| span(self.from, self.to, *place, chunk).has(row));
@@ -55,7 +55,7 @@ impl Torn {
 }
 
 impl Dirt {
-    /// A cut tore another write, or the one that was making its parity anew if not `all_there`.
+    /// Adds a torn write. If not `all_there`, an unfinished parity rewrite is torn too.
     pub fn tear(&mut self, torn: Torn, all_there: bool) {
         if all_there {
             self.mended();
@@ -63,17 +63,17 @@ impl Dirt {
         self.torn.push((torn, Vec::new()));
     }
 
-    /// The operation that a cut interrupted is over.
+    /// Forgets the interrupted parity rewrite.
     pub fn calm(&mut self) {
         (self.is_written_anew, self.mending) = (false, None);
     }
 
-    /// A write makes the parity of these rows anew.
+    /// Notes that a write recomputes the parity of these rows.
     pub fn mend(&mut self, rows: Span) {
         self.mending = Some(rows);
     }
 
-    /// Marks the resync as done.
+    /// Marks that rewrite as complete.
     pub fn mended(&mut self) {
         if let Some(rows) = self.mending.take() {
             self.torn.iter_mut().for_each(|(_, mended)| mended.push(rows));
@@ -85,7 +85,8 @@ impl Dirt {
         self.is_written_anew = true;
     }
 
-    /// Notes the resync of a stripe, or the replay of a log entry; whether it is clean.
+    /// Notes the resync of a stripe, or the replay of a log entry. Returns true if the stripe is
+    /// clean.
     pub fn go_through(&mut self, log: Option<Place>) -> bool {
         if log.is_none() {
             return self.is_written_anew;
@@ -94,7 +95,7 @@ impl Dirt {
         self.torn.is_empty()
     }
 
-    /// The writes that were torn.
+    /// The torn writes.
     pub fn torn(&self) -> impl Iterator<Item = &Torn> {
         self.torn.iter().map(|(torn, _)| torn)
     }
@@ -111,7 +112,7 @@ impl Dirt {
         wrong.len() as u64
     }
 
-    /// True if a chunk reconstructed from these parities is wrong although it was not being written.
+    /// True if these parities reconstruct a chunk wrong that was not being written.
     fn is_wrong(&self, place: u64, checks: &[u64], chunk: u64) -> bool {
         self.torn.iter().any(|(torn, mended)| {
             let own = span(torn.from, torn.to, place, chunk);

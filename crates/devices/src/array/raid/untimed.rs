@@ -1,4 +1,4 @@
-//! An array with redundancy, untimed: one operation after the other.
+//! Untimed array with redundancy: one operation at a time.
 
 use super::Raid;
 use super::message::{Kind, NONE, Start};
@@ -12,7 +12,7 @@ impl Raid {
         self.pages.capacity()
     }
 
-    /// The member on which a page lies, and where there.
+    /// Member of a page, and the page's number there.
     pub fn place_of(&self, page: u64) -> (u64, u64) {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
         let (stripe, within) = (page / stripe_pages, page % stripe_pages);
@@ -20,7 +20,7 @@ impl Raid {
         (member, self.pages.row(stripe) * chunk + within % chunk)
     }
 
-    /// Writes each page with its copies, or with its parity pages.
+    /// Writes each page with its copies or parity pages.
     pub fn overwrite_untimed(&self, pages: &[u64], members: &mut Members) {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
         let (data, width) = (self.pages.data, self.pages.width);
@@ -37,7 +37,7 @@ impl Raid {
         members.overwrite_collected();
     }
 
-    /// Serves a request other than a flush, untimed.
+    /// Serves any request except a flush.
     pub fn serve_untimed(&mut self, request: &Request, members: &mut Members) -> Status {
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -64,7 +64,7 @@ impl Raid {
         status
     }
 
-    /// Serves the part of a request in a stripe, untimed.
+    /// Serves a request's part in one stripe.
     fn serve_stripe(
         &self,
         request: &Request,
@@ -92,7 +92,7 @@ impl Raid {
         status
     }
 
-    /// Logs an operation's coming changes, untimed.
+    /// Logs an operation's changes.
     fn log_untimed(&mut self, operation: &Operation, members: &mut Members) -> Status {
         let sight =
             Sight { geometry: &self.geometry, members: &*members, recovery: &self.recovery };

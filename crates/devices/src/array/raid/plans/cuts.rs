@@ -1,7 +1,7 @@
 //! State of operations at a power cut.
 //!
-//! A write that a member had not answered survives or not, as a whole, at random: the member promises
-//! neither. So of a stripe some writes may be there and others not.
+//! An uncompleted member write survives or vanishes as a whole, at random: the member guarantees
+//! neither. A stripe may therefore contain some of its writes and lack others.
 
 use super::logging::is_written;
 use crate::array::raid::message::{Kind, Purpose};
@@ -9,11 +9,10 @@ use crate::array::raid::operation::{Operation, Stage};
 use crate::array::raid::sight::Sight;
 use crate::array::raid::torn::{Cut, Torn};
 
-/// A part that was under way: its place and purpose, and whether what it writes is there.
+/// A part outstanding at the cut: place, purpose, and true if its write survived.
 pub type CutPart = (u64, Purpose, bool);
 
-/// The torn state of an operation in its turn, with the given outstanding parts; nothing where its
-/// stripe is as it was.
+/// Torn state of an operation with the given outstanding parts; `None` if its stripe is unchanged.
 pub fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
     let stripe = operation.stripe();
     let is_ending = operation.stage() == Stage::Ending;

@@ -1,4 +1,4 @@
-//! Log entries of a write, and the reads of them after a cut.
+//! Log entries of writes, and their reads after a cut.
 
 use crate::array::raid::log::HEADER;
 use crate::array::raid::message::{Kind, Place, Purpose, Span};
@@ -7,7 +7,7 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 use engine::{Lba, Op, Request};
 
-/// Span written by an operation at a place of its stripe.
+/// Span that an operation writes at a place of its stripe.
 pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
@@ -23,7 +23,7 @@ pub fn is_written(operation: &Operation, place: u64, sight: Sight<'_>) -> bool {
         || operation.touched(sight.geometry.chunk).contains(&place)
 }
 
-/// True if the log has an entry of an operation at a place of its stripe.
+/// True if an operation's log entry covers a place of its stripe.
 fn is_logged(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> bool {
     sight.has(operation.stripe(), place)
         && match rules.hole {
@@ -33,7 +33,7 @@ fn is_logged(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>)
         }
 }
 
-/// Sectors behind the header: none of a trim, or of a stripe of which nothing is left as it was.
+/// Sectors behind the header: 0 for a trim, or if nothing of the stripe stays unchanged.
 fn logged_sectors(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> u64 {
     let chunk = sight.geometry.chunk;
     let hull = operation.hull(chunk);
@@ -45,8 +45,7 @@ fn logged_sectors(operation: &Operation, place: u64, rules: &Rules, sight: Sight
     written_span(operation, place, sight).sectors()
 }
 
-/// The log that takes the entry of an operation, and the blocks of the entry; nothing where there is nothing
-/// to log.
+/// Log of an operation's entry, and the entry's blocks; `None` if there is nothing to log.
 pub fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<(u32, u64)> {
     let width = sight.geometry.width;
     let is_logged = |place| is_logged(operation, place, rules, sight);
@@ -62,7 +61,7 @@ pub fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<(
     Some((log, 1 + sectors.div_ceil(HEADER)))
 }
 
-/// Logs the coming changes of a write.
+/// Adds the writes of an operation's log entry.
 pub fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let places = 0..sight.geometry.width;
     let logged = places.filter(|place| is_logged(operation, *place, rules, sight));
@@ -70,7 +69,7 @@ pub fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants: &mut V
     wants.extend(logged.map(want));
 }
 
-/// The request to a member for the entry of an operation, of which the header is written too.
+/// Member request for an operation's log entry, including the header.
 pub fn request(
     operation: &Operation,
     place: u64,
@@ -92,7 +91,7 @@ fn of_room(room: Place, op: Op, sectors: u64, rules: &Rules) -> Request {
     Request { fua, ..Request::new(0, op, lba, (HEADER + sectors) as u32) }
 }
 
-/// Untimed member requests that log an operation's changes, each with its member.
+/// Untimed member requests that log an operation's changes, with their members.
 pub fn untimed(
     operation: &Operation,
     room: Place,
@@ -109,7 +108,7 @@ pub fn untimed(
     logged.map(request).collect()
 }
 
-/// True if the entry of an operation at a place has nothing behind its header, for the tests.
+/// True if an operation's log entry at a place is only a header; for tests.
 #[cfg(test)]
 pub fn is_header(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> bool {
     logged_sectors(operation, place, rules, sight) == 0

@@ -1,11 +1,11 @@
-//! The operations under way: the reads of each, the writes that follow, and its end.
+//! Operations in progress: the reads of each, the dependent writes, and its end.
 //!
-//! Reads and writes follow from the chunks of the stripe that are available (`reads.rs`, `writes.rs`, `repairs.rs`,
-//! `logging.rs`), which are functions without state. This file counts what an operation waits for.
+//! Stateless functions derive reads and writes from the available chunks (`reads.rs`, `writes.rs`,
+//! `repairs.rs`, `logging.rs`). This file tracks outstanding parts.
 //!
-//! A data chunk is written as soon as its old value has been read. If another member fails before its own old value
-//! has been read, the operation cannot restart; the missing value is reconstructed around the gap
-//! (`reads::read_around`).
+//! A data chunk is written as soon as its old value has been read. If another member then fails
+//! before its own old value is read, the operation cannot restart. The missing value is
+//! reconstructed from the other chunks instead (`reads::read_around`).
 
 mod cuts;
 mod logging;
@@ -29,10 +29,10 @@ pub use cuts::CutPart;
 #[cfg(test)]
 pub use logging::is_header;
 
-/// Counts of operations since the last reset.
+/// Operation counts since the last reset.
 #[derive(Debug, Clone, Default)]
 pub struct PlanCounts {
-    /// Writes of stripes by kind of preceding reads.
+    /// Stripe writes by kind of preceding reads.
     pub writes_full: u64,
     pub writes_plain: u64,
     pub writes_modified: u64,
@@ -45,16 +45,16 @@ pub struct PlanCounts {
     pub rebuilt_sectors: u64,
 }
 
-/// The operations under way.
+/// The operations in progress.
 #[derive(Clone)]
 pub struct Plans {
     operations: Slots<Operation>,
     rules: Rules,
-    /// For the choice of a copy.
+    /// Random numbers for the choice of a copy.
     random: Xoshiro256,
     turn: u64,
     counts: PlanCounts,
-    /// Parts of the operation at hand; empty between calls.
+    /// Parts of the current operation; empty between calls.
     wants: Vec<Want>,
 }
 
@@ -81,19 +81,19 @@ impl Plans {
         &self.operations[slot]
     }
 
-    /// The operations that are under way.
+    /// Slots of the operations in progress.
     pub fn taken(&self) -> Vec<Slot> {
         self.operations.taken()
     }
 
-    /// Handles a power cut: nothing is under way.
+    /// Handles a power cut: drops all operations.
     pub fn clear(&mut self) {
         self.operations = Slots::new();
     }
 
     // ---- an operation begins ------------------------------------------------------------------
 
-    /// Adds an operation, of a request if there is one: its number.
+    /// Adds an operation, with its request if any. Returns its slot.
     pub fn start(&mut self, start: Start, asked: Option<&Request>, now: Time) -> Slot {
         let operation = Operation::new(start, now);
         self.operations.insert(asked.map_or(operation, |asked| operation.asked(asked)))
@@ -131,7 +131,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// Issues the first parts of an operation without waits.
+    /// Submits the first parts of an operation.
     pub fn begin(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         match self.operations[slot].kind() {
             Kind::Read => {
@@ -162,7 +162,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// True if the read need not wait for its stripe.
+    /// Starts a read. Returns false if it must wait for its stripe.
     fn begin_read(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) -> bool {
         let operation = &mut self.operations[slot];
         if sight.geometry.is_mirror() {
@@ -178,7 +178,7 @@ impl Plans {
         match reading {
             Reading::AsAsked => {}
             Reading::Lost => operation.refuse(),
-            // Made of chunks that no write may be changing.
+            // Reconstruction needs chunks that no write is changing.
             Reading::InTurn => {
                 out.push(Message::Queue(slot));
                 return false;
@@ -190,7 +190,7 @@ impl Plans {
         true
     }
 
-    /// The copy from which something of a stripe of a mirror is read, if there is one.
+    /// Copy of a mirror to read from, if any is available.
     #[inline]
     pub fn choose_copy(&mut self, stripe: u64, span: Span, sight: Sight<'_>) -> Option<u64> {
         let copies = &mut (&mut self.random, &mut self.turn);
@@ -218,11 +218,11 @@ impl Plans {
         self.issue(slot, sight, out);
     }
 
-    /// Reads the input for a spare's chunk.
+    /// Reads the chunks from which a spare's chunk is rebuilt.
     fn begin_rebuild(&mut self, slot: Slot, drive: u32, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         let Some(member) = sight.members.member_of(drive) else {
-            // The spare has failed meanwhile.
+            // The spare has failed since.
             operation.go_to(Stage::Ending);
             return;
         };
@@ -280,7 +280,7 @@ impl Plans {
         }
     }
 
-    /// Continues a write whose reads are complete.
+    /// Continues a write after its reads: logs or writes.
     fn write_or_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         if self.rules.hole.has_log() {
             return out.push(Message::Log(slot));
@@ -288,7 +288,7 @@ impl Plans {
         self.write(slot, sight, out);
     }
 
-    /// Issues the writes of an operation.
+    /// Submits the writes of an operation.
     pub fn write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         self.write_all(slot, sight, out);
         if !self.operations[slot].outstanding().1 {
@@ -296,7 +296,7 @@ impl Plans {
         }
     }
 
-    /// Writes the requested data, their copies and parity; of a rebuild the chunk that was lost.
+    /// Writes the requested data, and copies or parity; a rebuild writes the lost chunk.
     fn write_all(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         operation.go_to(Stage::Ending);
@@ -326,13 +326,12 @@ impl Plans {
         self.issue(slot, sight, out);
     }
 
-    /// The log that takes the entry of an operation, and the blocks of the entry; nothing where there is nothing
-    /// to log.
+    /// Log of an operation's entry, and the entry's blocks; `None` if there is nothing to log.
     pub fn entry(&self, operation: &Operation, sight: Sight<'_>) -> Option<(u32, u64)> {
         logging::entry(operation, &self.rules, sight)
     }
 
-    /// Logs the coming changes of an operation in its allocated space.
+    /// Writes an operation's log entry to the allocated space.
     pub fn log_in(&mut self, slot: Slot, room: Place, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         operation.log_in(room);
@@ -340,7 +339,7 @@ impl Plans {
         self.issue(slot, sight, out);
     }
 
-    /// An operation waits for room in a log.
+    /// Lets an operation wait for log space.
     pub fn wait_for_log(&mut self, slot: Slot) {
         self.operations[slot].go_to(Stage::LogFull);
     }
@@ -353,7 +352,7 @@ impl Plans {
 
     // ---- parts -------------------------------------------------------------------------------
 
-    /// Issues the prepared parts, except empty ones.
+    /// Submits the prepared parts, except empty ones.
     fn issue(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         let mut wants = std::mem::take(&mut self.wants);
         for want in wants.drain(..) {
@@ -401,7 +400,7 @@ impl Plans {
         out.push(Message::Issue(Issue { slot, purpose, place, span, member, request }));
     }
 
-    /// A member has answered.
+    /// Handles a member's completion of a part.
     pub fn part_done(
         &mut self,
         part: &Part,
@@ -421,7 +420,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// State of an operation after a power cut, with these parts under way.
+    /// State of an operation after a power cut, with these parts outstanding.
     pub fn cut(&self, slot: Slot, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
         cuts::cut(&self.operations[slot], parts, sight)
     }
@@ -436,7 +435,7 @@ impl Plans {
         logging::untimed(operation, room, &self.rules, sight)
     }
 
-    /// The drive of a part has failed.
+    /// Handles the loss of a part with its drive.
     pub fn lose(&mut self, part: &Part, data: u64) {
         let span = (part.place < data).then_some(part.span);
         self.operations[part.operation].lose(part.purpose, span);
@@ -457,7 +456,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// An operation is over, and leaves.
+    /// Removes a completed operation.
     pub fn remove(&mut self, slot: Slot) -> Operation {
         self.operations.remove(slot)
     }

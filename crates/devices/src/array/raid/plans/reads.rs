@@ -1,4 +1,4 @@
-//! Reads of a stripe, by the members that are there.
+//! Reads of a stripe from the available members.
 
 use crate::array::raid::message::{Purpose, Span};
 use crate::array::raid::operation::{Operation, Want};
@@ -6,26 +6,26 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::ReadCopy;
 use engine::{Random as _, Xoshiro256};
 
-/// Missing members of a stripe, and those that an operation touches.
+/// Missing chunks of a stripe, and how an operation touches them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Missing {
     pub data: u64,
     pub checks: u64,
     pub touched: u64,
-    /// Hull of the spans in missing chunks.
+    /// Hull of the operation's spans in missing chunks.
     pub hull: Span,
-    /// True if a partly touched chunk is missing.
+    /// True if a missing chunk is touched in part.
     pub in_part: bool,
 }
 
 impl Missing {
-    /// True beyond the redundancy.
+    /// True if more chunks are missing than the redundancy tolerates.
     pub fn is_too_much(self, sight: Sight<'_>) -> bool {
         self.data + self.checks > sight.geometry.checks()
     }
 }
 
-/// Missing members of an operation's stripe.
+/// Missing chunks of an operation's stripe.
 #[inline]
 pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     if sight.members.is_whole() {
@@ -34,7 +34,7 @@ pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     missing_of(operation, sight, false)
 }
 
-/// `missing_of` including cleaning members, where reads go `around` them.
+/// `missing`; with `around`, chunks on cleaning members count as missing.
 fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing {
     let mut missing = Missing::default();
     let chunk = sight.geometry.chunk;
@@ -64,20 +64,21 @@ fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool)
     sight.has(stripe, place) && !(around && sight.avoids(stripe, place))
 }
 
-/// Way of a read.
+/// How a read is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// Directly.
     AsAsked,
     /// By reconstruction of that many chunks.
     FromOthers(u64),
-    /// By reconstruction after the stripe is claimed.
+    /// By reconstruction, in turn with other operations of the stripe.
     InTurn,
-    /// Not at all.
+    /// Not at all: the data are lost.
     Lost,
 }
 
-/// Reads of a stripe with parity, and whether they go around members that clean.
+/// Adds the reads of an operation in a stripe with parity. Returns how it is served, and true if it
+/// avoids cleaning members.
 pub fn read(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) -> (Reading, bool) {
     let mut missing = missing(operation, sight);
     let mut around = false;
@@ -104,8 +105,8 @@ pub fn read(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) -> (
     (Reading::FromOthers(missing.touched), around)
 }
 
-/// Reads all data chunks that are there, what the operation asks of them and what its missing ones
-/// follow from, and as many parity chunks as data chunks are missing.
+/// Reads all available data chunks (the requested spans and those needed for reconstruction), and
+/// as many parity chunks as data chunks are missing.
 pub fn read_sources(
     operation: &Operation,
     unknown: u64,
@@ -125,8 +126,8 @@ pub fn read_sources(
     wants.extend(checks.take(unknown as usize).map(|place| (Purpose::Other, place, lost)));
 }
 
-/// Reads the data needed to reconstruct a lost old value: all of the stripe that the operation has
-/// not read itself.
+/// Reads the chunks needed to reconstruct a lost old value, except what the operation has read
+/// itself.
 pub fn read_around(operation: &Operation, lost: Span, sight: Sight<'_>, wants: &mut Vec<Want>) {
     for place in 0..sight.geometry.data {
         if sight.has(operation.stripe(), place) {
@@ -149,7 +150,7 @@ pub fn choose_copy(
     let by_turns = sight.members.are_by_turns() && (0..copies).any(|copy| quick(&copy));
     let there = |copy: &u64| if by_turns { quick(copy) } else { sight.has(stripe, *copy) };
     if sight.is_behind(stripe) {
-        // Copies may differ: always the one that the others are made equal to.
+        // Copies may differ after a cut, so the read uses the source of the resync.
         return (0..copies).find(|copy| sight.has(stripe, *copy));
     }
     let count = (0..copies).filter(there).count() as u64;

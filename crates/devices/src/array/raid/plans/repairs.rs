@@ -1,5 +1,5 @@
-//! Reads and writes that restore chunks: chunks of a failed member, and chunks left inconsistent by
-//! a power cut.
+//! Reads and writes that restore chunks: those lost with a member, and those left inconsistent by a
+//! power cut.
 
 use super::logging::{is_written, written_span};
 use super::reads::{missing, read_sources};
@@ -8,8 +8,8 @@ use crate::array::raid::operation::{Operation, Rules, Want};
 use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 
-/// Reads the input for reconstructing a member's chunk in a stripe with parity; false where too
-/// much is missing.
+/// Reads the chunks from which a member's chunk is rebuilt, in a stripe with parity. False if too
+/// many are missing.
 pub fn rebuild(
     operation: &Operation,
     member: usize,
@@ -21,14 +21,14 @@ pub fn rebuild(
         return false;
     }
     let place = sight.geometry.place_of(operation.stripe(), member as u64);
-    // For parity, only other missing chunks are unknown.
+    // A parity chunk depends only on the data chunks.
     let unknown = missing.data;
     debug_assert!(place >= sight.geometry.data || unknown > 0);
     read_sources(operation, unknown, sight.whole(), false, sight, wants);
     true
 }
 
-/// Reads the input of a resync; false where nothing can be.
+/// Reads the chunks needed for a resync; false if it is impossible.
 pub fn resync(
     operation: &Operation,
     rules: &Rules,
@@ -47,7 +47,7 @@ pub fn resync(
             } else if !is_mirror && there == width {
                 wants.extend((0..data).map(|place| (Purpose::Other, place, sight.whole())));
             } else {
-                // A missing chunk cannot be reconstructed from parity that may be wrong.
+                // Parity that may be wrong cannot reconstruct a missing chunk.
                 return false;
             }
         }
@@ -94,7 +94,7 @@ fn replayed_rows(operation: &Operation, sight: Sight<'_>) -> Span {
     })
 }
 
-/// Writes the chunks left inconsistent by a cut; false where a member has failed since it was read.
+/// Writes the chunks left inconsistent by a cut; false if a member has failed since the reads.
 pub fn write_resynced(
     operation: &Operation,
     rules: &Rules,

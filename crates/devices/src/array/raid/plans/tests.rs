@@ -1,4 +1,4 @@
-//! The operations alone: what each asks of the members, and when it is over.
+//! Operations alone: their member requests, and their ends.
 
 use super::*;
 use crate::DeviceKind as _;
@@ -50,7 +50,7 @@ fn table(redundancy: Redundancy, together: bool) -> Table {
 }
 
 impl Table {
-    /// Requests that follow from a change of the plans, by purpose, place and sectors.
+    /// Requests that result from a change of the plans, by purpose, place and sectors.
     fn after(&mut self, act: impl FnOnce(&mut Plans, Sight<'_>, &mut Vec<Message>)) -> Vec<String> {
         let (members, recovery) = (&self.members, &self.recovery);
         let sight = Sight { geometry: &self.geometry, members, recovery };
@@ -66,14 +66,14 @@ impl Table {
         out.iter().map(show).collect()
     }
 
-    /// The operation of a request on stripe 0, begun.
+    /// Starts an operation of a request on stripe 0.
     fn begin(&mut self, kind: Kind, from: u64, to: u64) -> (Slot, Vec<String>) {
         let start = Start { owner: 0, kind, stripe: 0, from, to, log: None };
         let slot = self.plans.start(start, None, 10);
         (slot, self.after(|plans, sight, out| plans.begin(slot, sight, out)))
     }
 
-    /// A part of an operation is done.
+    /// Completes a part of an operation.
     fn done(&mut self, operation: Slot, purpose: Purpose, place: u64) -> Vec<String> {
         let span = Span { from: 0, to: 2 };
         let before = Breakdown::default();
@@ -120,7 +120,7 @@ fn what_is_missing_is_made_of_the_others_once_the_stripe_is_held() {
     assert_eq!(table.plans.claim(slot).what, Use::Read);
     let sources = table.after(|plans, sight, out| plans.begin(slot, sight, out));
     assert_eq!(sources, ["Read Other 1 0-2", "Read Other 2 0-2", "Read Other 3 0-2"]);
-    // Another member fails together with one: nothing helps.
+    // A second member fails at the same time: the data are lost.
     table.members.fail(1);
     let lost = Part::of(slot, Purpose::Other, 1, Span { from: 0, to: 2 }, Breakdown::default());
     table.plans.lose(&lost, 3);

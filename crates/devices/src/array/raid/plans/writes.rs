@@ -1,4 +1,4 @@
-//! Reads before the write of a stripe, and its writes.
+//! Reads before a stripe's write, and its writes.
 
 use super::reads::{Missing, missing};
 use crate::array::raid::message::Purpose;
@@ -9,19 +9,19 @@ use crate::array::redundancy::WriteRule;
 /// Reads before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// No reads: there is no parity.
+    /// No reads: no parity is available.
     NothingPlain,
     /// No reads: the whole stripe is written.
     Nothing,
-    /// Old values of the written range, and old parity.
+    /// Old data and old parity (read-modify-write).
     Old,
-    /// The rest of the stripe.
+    /// The rest of the stripe (reconstruct-write).
     Others,
-    /// All present chunks.
+    /// All available chunks.
     All,
 }
 
-/// Reads before a write; none help where the target is lost.
+/// Reads before a write; `None` if the target is lost.
 pub fn reads_before(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<Reads> {
     let Missing { data, checks, touched, in_part, .. } = missing(operation, sight);
     let chunk = sight.geometry.chunk;
@@ -58,7 +58,7 @@ pub fn reads_before(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> O
     })
 }
 
-/// Reads that before a write.
+/// Adds the reads before a write.
 pub fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let (chunk, stripe) = (sight.geometry.chunk, operation.stripe());
     let (data, width) = (sight.geometry.data, sight.geometry.width);
@@ -91,8 +91,8 @@ pub fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants: &mut V
     }
 }
 
-/// Writes the requested data with copies, or with parity unless it was written as the old values
-/// arrived.
+/// Adds the data writes with their copies or parity. Data already written behind their own reads
+/// are skipped.
 pub fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
@@ -109,7 +109,7 @@ pub fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     write_checks(operation, sight, wants);
 }
 
-/// Writes the parity.
+/// Adds the parity writes.
 pub fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     debug_assert!(operation.stage() == Stage::Ending);
     let hull = operation.hull(sight.geometry.chunk);
@@ -120,7 +120,7 @@ pub fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Wan
     }
 }
 
-/// Trims the range, its copies or its parity.
+/// Adds the trims of the range and of its copies or parity.
 pub fn trim(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     for place in 0..sight.geometry.width {
