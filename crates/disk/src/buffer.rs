@@ -1,40 +1,39 @@
-//! The buffer of a disk: segments of consecutive sectors, and read-ahead into one of them.
+//! Buffer of a disk: segments of consecutive sectors, and read-ahead into one of them.
 //!
-//! Reading ahead has no events. How far it has come is computed when it is needed, which is whenever a
-//! request begins: nothing else can tell the difference.
+//! Read-ahead has no events: its progress is computed when the next request begins, because nothing
+//! else depends on it.
 
 use super::config::ReadAheadTo;
 use super::mechanics::{Mechanics, Pass, ToHost};
 use super::segments::{Found, Segments};
 use engine::Time;
 
-/// Range of the read-ahead.
+/// State of the read-ahead.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     segment: usize,
-    /// Read-ahead continues up to this sector.
+    /// Read-ahead ends at this sector.
     limit: u64,
-    /// Passage of the next sector, the end of the segment; if it is on another track, the departure
-    /// of the heads.
+    /// Time at which the sector behind the segment passes the heads; if it is on another track,
+    /// time at which the heads depart.
     from: Time,
-    /// The track on which the heads are: the sector after its last, and its sectors.
+    /// Track below the heads: end sector, and sectors per track.
     track: Option<(u64, u32)>,
 }
 
-/// Segments, least recently used first.
+/// Segments, and read-ahead into one of them.
 #[derive(Debug, Clone)]
 pub struct Buffer {
     segments: Segments,
     ahead: Option<Ahead>,
-    /// A segment read up to its limit. The heads have stayed there since.
+    /// Segment whose read-ahead reached its limit; the heads have not moved since.
     paused: Option<usize>,
-    /// Sectors to read ahead at most; 0 when it does not.
+    /// Maximum read-ahead in sectors; 0 without read-ahead.
     read_ahead: u64,
     to: ReadAheadTo,
-    /// Sectors read ahead.
+    /// Number of sectors read ahead.
     pub sectors_ahead: u64,
-    /// Time of the last check that found no further read-ahead; the end of time where that has
-    /// changed since.
+    /// Time of the last update without progress; the end of time after any change.
     looked: Time,
 }
 
@@ -52,8 +51,8 @@ impl Buffer {
         }
     }
 
-    /// The buffered part of a range. Of one that begins where reading ahead has come it has the
-    /// beginning: the heads are there.
+    /// Buffered part of a range. A range that starts where read-ahead has arrived counts as partly
+    /// buffered, because the heads are there.
     pub fn find(&self, start: u64, end: u64) -> Found {
         match (self.segments.find(start, end), self.ahead) {
             (Found::Nothing, Some(ahead)) if self.range(ahead.segment).1 == start => {
@@ -63,7 +62,7 @@ impl Buffer {
         }
     }
 
-    /// True if a read waits for no heads: the buffer has all data, or the heads are reading them.
+    /// True if a read needs no seek: the buffer holds all data, or read-ahead is reading them.
     pub fn is_free(&self, start: u64, end: u64) -> bool {
         match self.find(start, end) {
             Found::All(_) => true,
@@ -77,27 +76,27 @@ impl Buffer {
         self.segments.size()
     }
 
-    /// The first sector of a segment, and the one after its last.
+    /// First and end sector of a segment.
     pub fn range(&self, segment: usize) -> (u64, u64) {
         self.segments.range(segment)
     }
 
-    /// True if a segment has data that are not on the disk yet.
+    /// True if a segment holds data not yet on the media.
     pub fn is_dirty(&self, segment: usize) -> bool {
         self.segments.is_dirty(segment)
     }
 
-    /// Number of segments with data that are not on the disk yet.
+    /// Number of segments with data not yet on the media.
     pub fn dirty(&self) -> usize {
         self.segments.dirty()
     }
 
-    /// The data of a segment have yet to be written to the disk, or are there.
+    /// Marks a segment's data as not yet on the media, or as written.
     pub fn set_dirty(&mut self, segment: usize, is_dirty: bool) {
         self.segments.set_dirty(segment, is_dirty);
     }
 
-    /// The next range of sectors whose buffering has changed.
+    /// Next range of sectors whose buffering has changed.
     pub fn next_change(&mut self) -> Option<(u64, u64)> {
         self.segments.next_change()
     }
@@ -107,13 +106,13 @@ impl Buffer {
         self.segments.forget_changes();
     }
 
-    /// Marks a segment as used last.
+    /// Marks a segment as most recently used.
     pub fn touch(&mut self, segment: usize) {
         self.segments.touch(segment);
     }
 
-    /// Empties a segment for other sectors: one that is empty, else the one used longest ago that
-    /// is not being read into; none if all hold data that are not on the disk.
+    /// Clears a segment for new sectors: an empty one, or else the least recently used one without
+    /// read-ahead. `None` if all hold data not yet on the media.
     pub fn take(&mut self, sector: u64) -> Option<usize> {
         let number = self.take_for_read()?;
         self.segments.set(number, sector, sector);
@@ -141,20 +140,20 @@ impl Buffer {
         });
     }
 
-    /// Extends a segment to a sector; it forgets its first ones when it is full.
+    /// Extends a segment to a sector; a full segment drops its first sectors.
     pub fn extend(&mut self, segment: usize, to: u64) {
         let (start, end) = self.range(segment);
         let end = end.max(to);
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
-    /// Starts a read into a taken segment, with some of the sectors that passed before it.
+    /// Starts a read into a taken segment, including `passed` sectors before the wanted one.
     pub fn read_anew(&mut self, segment: usize, sector: u64, end: u64, passed: u64) {
         let start = sector - passed.min(self.size());
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
-    /// The data of a write, up to a sector, have come into a segment.
+    /// Notes that a segment holds a write's data up to sector `end`.
     pub fn fill(&mut self, segment: usize, end: u64) {
         self.set_dirty(segment, true);
         let (start, _) = self.range(segment);
@@ -173,7 +172,7 @@ impl Buffer {
         (place.track.1 + next).min(sectors)
     }
 
-    /// Begins to read ahead behind a segment, whose last sector has passed at `from`.
+    /// Starts read-ahead behind a segment, whose last sector passed the heads at `from`.
     pub fn begin_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
         let end = self.range(segment).1;
         let limit = self.limit(segment, end, mechanics);
@@ -185,7 +184,7 @@ impl Buffer {
         }
     }
 
-    /// Resumes read-ahead stopped at its limit, if a read that ended at `end` moves the limit.
+    /// Resumes read-ahead that stopped at its limit, if a read that ended at `end` moves the limit.
     pub fn resume(&mut self, end: u64, from: Time, mechanics: &Mechanics) {
         if let Some(segment) = self.paused {
             let limit = self.limit(segment, end, mechanics);
@@ -195,25 +194,25 @@ impl Buffer {
         }
     }
 
-    /// True if a segment was read into up to its limit, and the heads are still there.
+    /// True if a segment's read-ahead reached its limit, and the heads have not moved since.
     pub fn is_paused(&self, segment: usize) -> bool {
         self.paused == Some(segment)
     }
 
-    /// Reading ahead begins: which reads need no heads changes where it has come.
+    /// Sets the read-ahead; its position decides which reads need no seek.
     fn set_ahead(&mut self, ahead: Ahead) {
         self.stop_ahead();
         self.segments.note_at(ahead.segment);
         self.begin(ahead);
     }
 
-    /// Begins read-ahead.
+    /// Starts read-ahead.
     fn begin(&mut self, ahead: Ahead) {
         self.ahead = Some(ahead);
         self.looked = Time::MAX;
     }
 
-    /// Resumes read-ahead behind a segment from the heads' position.
+    /// Resumes read-ahead behind a segment, with the heads on its track.
     pub fn return_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
         self.begin_ahead(segment, from, mechanics);
         if let Some(ahead) = &mut self.ahead {
@@ -221,12 +220,12 @@ impl Buffer {
         }
     }
 
-    /// True if a segment is being read into.
+    /// True if read-ahead fills this segment.
     pub fn is_ahead(&self, segment: usize) -> bool {
         self.ahead.is_some_and(|ahead| ahead.segment == segment)
     }
 
-    /// Ends reading ahead.
+    /// Stops read-ahead.
     #[inline]
     pub fn stop_ahead(&mut self) {
         self.paused = None;
@@ -235,7 +234,7 @@ impl Buffer {
         }
     }
 
-    /// Moves the limit after a read that the segment being read into answers.
+    /// Moves the read-ahead limit after a read hit in its segment.
     pub fn go_on(&mut self, end: u64, mechanics: &Mechanics) {
         if let Some(mut ahead) = self.ahead {
             ahead.limit = ahead.limit.max(self.limit(ahead.segment, end, mechanics));
@@ -243,7 +242,7 @@ impl Buffer {
         }
     }
 
-    /// Reads ahead up to an instant.
+    /// Advances read-ahead to a point in time.
     #[inline]
     pub fn advance(&mut self, now: Time, mechanics: &mut Mechanics) {
         if self.ahead.is_some() && self.looked != now {
@@ -291,8 +290,8 @@ impl Buffer {
         }
     }
 
-    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass.
-    /// Returns the instant after that sector.
+    /// Continues read-ahead to the end sector of a read, and reports the passing sectors. Returns
+    /// the time after the last one.
     pub fn catch_up(&mut self, end: u64, mechanics: &mut Mechanics, to_host: &mut ToHost) -> Time {
         let mut ahead = self.ahead.expect("it is being read ahead");
         let mut at = self.range(ahead.segment).1;

@@ -1,28 +1,27 @@
-//! An index of segments by their approximate start: what a range of sectors may be in is found
-//! without a search.
+//! Index of segments by approximate start, to find the segments of a sector range without a search.
 //!
-//! The addresses are divided into cells no shorter than a segment; segments that begin in the same
-//! cell are in one chain, with those of some distant cells. So whatever has a sector is in one of
-//! two chains, which are short.
+//! Addresses are divided into cells at least as long as a segment. Segments that start in the same
+//! cell share a chain, which they also share with some distant cells. A sector can only be in
+//! segments of two chains, which are short.
 
-/// Chains, a power of two.
+/// Number of chains, a power of two.
 const CHAINS: usize = 1024;
 
-/// The end of a chain.
+/// End of a chain.
 const END: u32 = u32::MAX;
 
 /// Segment numbers by the cell of their start.
 #[derive(Debug, Clone)]
 pub struct Cells {
     first: Box<[u32; CHAINS]>,
-    /// The successor of each segment in its chain.
+    /// Next segment in the chain, by segment.
     next: Vec<u32>,
-    /// Sectors of a cell, as a power of two.
+    /// Sectors per cell, as a power of two.
     shift: u32,
 }
 
 impl Cells {
-    /// An empty index for `count` segments of at most `size` sectors.
+    /// An empty index for `count` segments of at most `size` sectors each.
     pub fn new(count: u32, size: u64) -> Cells {
         let shift = 64 - size.saturating_sub(1).leading_zeros();
         Cells {
@@ -48,7 +47,7 @@ impl Cells {
         self.chain(one) == self.chain(other)
     }
 
-    /// A segment begins at a sector from now on.
+    /// Adds a segment that starts at a sector.
     #[inline]
     pub fn add(&mut self, number: usize, sector: u64) {
         let chain = self.chain(sector);
@@ -71,8 +70,8 @@ impl Cells {
         self.next[other as usize] = behind;
     }
 
-    /// The chains of all segments that begin from one sector to another, in which others may be too; nothing where
-    /// those are most of the chains. Every chain is named once.
+    /// Chains of all segments that start in a sector range; they may contain other segments. `None`
+    /// if these are most of the chains. Each chain is listed once.
     #[inline]
     pub fn chains(&self, start: u64, last: u64) -> Option<impl Iterator<Item = usize> + use<>> {
         let (first, last) = (self.cell(start), self.cell(last));
@@ -80,13 +79,13 @@ impl Cells {
         is_short.then(|| (first..=last).map(|cell| cell as usize % CHAINS))
     }
 
-    /// The first segment of a chain.
+    /// First segment of a chain.
     #[inline]
     pub fn first_of(&self, chain: usize) -> Option<usize> {
         Some(self.first[chain]).filter(|it| *it != END).map(|it| it as usize)
     }
 
-    /// The successor of a segment in its chain.
+    /// Next segment in the same chain.
     #[inline]
     pub fn behind(&self, number: usize) -> Option<usize> {
         Some(self.next[number]).filter(|it| *it != END).map(|it| it as usize)

@@ -1,4 +1,4 @@
-//! The options of a hard disk.
+//! Options of a hard disk.
 
 use super::geometry::Zones;
 use super::seek::SeekTable;

@@ -1,4 +1,5 @@
-//! Seek time to a cylinder: by a measured table, or by a curve through the figures of data sheets.
+//! Seek time over a distance in cylinders: from a measured table, or from a curve through data
+//! sheet values.
 
 use super::config::SeekOptions;
 use super::seek::SeekTable;
@@ -8,15 +9,15 @@ use options::Invalid;
 /// Seek times by distance.
 #[derive(Debug, Clone)]
 pub(super) enum Curve {
-    /// Straight lines between measured times; beyond the last, its time. The least of the times from each
-    /// on comes after it: measured times need not rise.
+    /// Measured times with linear interpolation; constant beyond the last. Then the minimum of all
+    /// times from each entry on, because measured times may fall.
     Table(Vec<(u32, Time)>, Vec<Time>),
-    /// a + b sqrt(d) up to a distance, then on a straight line to the last cylinder.
+    /// a + b sqrt(d) up to a distance, then linear to the last cylinder.
     Law { a: f64, b: f64, knee: f64, at_knee: f64, slope: f64 },
 }
 
-/// Start of the straight part, as a share of the cylinders: as for the Cheetah 9LP, whose measured
-/// times follow this curve within 0.07 ms, does at 1,000 of 6,962.
+/// Start of the linear part, as a share of all cylinders. The Cheetah 9LP's measured times follow
+/// such a curve within 0.07 ms, with the knee at 1,000 of 6,962 cylinders.
 const KNEE: f64 = 1.0 / 7.0;
 
 impl Curve {
@@ -32,11 +33,12 @@ impl Curve {
         let [single, mean, full] =
             [options.single, options.mean, options.full].map(|time| time.ns() as f64);
         let (cylinders, knee) = (f64::from(cylinders), f64::from(cylinders) * KNEE);
-        // Over random pairs of cylinders a distance x of all has the density 2 (1 - x).
+        // The distance x (share of all cylinders) between random cylinders has the density 2 (1 -
+        // x).
         let below = |x: f64| 2.0 * x - x * x;
         let roots = |x: f64| 4.0 / 3.0 * x * x.sqrt() - 4.0 / 5.0 * x * x * x.sqrt();
         let line = |x: f64| x * x - 2.0 / 3.0 * x * x * x;
-        // With r = sqrt(d) - 1 the time is single + b r, and from the knee on a line to `full`.
+        // With r = sqrt(d) - 1, the time is single + b r up to the knee, then linear to `full`.
         let root = knee.sqrt() - 1.0;
         let rooted = cylinders.sqrt() * roots(KNEE) - below(KNEE);
         let share = (line(1.0) - line(KNEE) - KNEE * (1.0 - below(KNEE))) / (1.0 - KNEE);
@@ -65,7 +67,7 @@ impl Curve {
         Curve::Table(points, least)
     }
 
-    /// No seek over more cylinders takes less time.
+    /// A distance such that no longer seek takes `time` or less.
     #[inline]
     pub fn reach(&self, time: Time) -> u32 {
         match self {
@@ -73,7 +75,7 @@ impl Curve {
                 let beyond = least.partition_point(|least| *least <= time);
                 points.get(beyond).map_or(u32::MAX, |(distance, _)| distance - 1)
             }
-            // The curve rises, except for rounding: it is shorter than this.
+            // The curve rises except for rounding, so the distance is smaller.
             Curve::Law { a, b, knee, at_knee, slope } => {
                 let time = time.cast_signed() as f64 + 1.0;
                 let cylinders = if time < *at_knee {
@@ -87,7 +89,7 @@ impl Curve {
         }
     }
 
-    /// The seek time over a distance in cylinders.
+    /// Seek time over a distance in cylinders.
     pub(super) fn time(&self, distance: u32) -> Time {
         if distance == 0 {
             return 0;
@@ -114,14 +116,14 @@ impl Curve {
     }
 }
 
-/// The nearest whole number of one that is not negative, as `round` has it, which is a call.
+/// Nearest integer of a nonnegative number: `round` without its function call.
 fn nearest(time: f64) -> Time {
-    // Signed, for conversion in one instruction.
+    // Signed, so that the conversion takes one instruction.
     let whole = time as i64;
     whole.cast_unsigned() + Time::from(time - whole as f64 >= 0.5)
 }
 
-/// Fewer cylinders have no curve, only a table.
+/// Fewer cylinders need a table.
 const FEWEST: f64 = 20.0;
 
 #[cfg(test)]
@@ -141,7 +143,7 @@ mod tests {
         (curve, times)
     }
 
-    /// The figures of a data sheet lie on the curve: a root up to the knee, then a line.
+    /// The data sheet values lie on the curve: a root up to the knee, then a line.
     #[test]
     fn a_curve_goes_through_what_it_was_made_of_as_a_root_and_then_a_line() {
         let sheets = [
@@ -157,14 +159,14 @@ mod tests {
             let knee = f64::from(cylinders) / 7.0;
             let at = |distance: usize| times[distance] as f64;
             let root = |distance: usize| (distance as f64).sqrt() - 1.0;
-            // Below the knee, equal distances have equal times per unit of the root.
+            // Below the knee, times are linear in the root of the distance.
             let before = knee.ceil() as usize - 1;
             let unit = (at(before) - at(1)) / root(before).max(1e-9);
             for distance in 2..=before {
                 let exact = at(1) + unit * root(distance);
                 assert!((at(distance) - exact).abs() <= 2.0, "{cylinders}: {distance}");
             }
-            // Above the knee all steps are equal. and the line begins where the root ends.
+            // Above the knee all steps are equal, and the line starts where the root ends.
             let (first, last) = (knee.ceil() as usize, cylinders as usize - 1);
             let step = (at(last) - at(first)) / (last - first) as f64;
             for distance in first..last {
@@ -178,15 +180,15 @@ mod tests {
             let begin_of_line = at(first) - step * (first as f64 - knee);
             assert!((end_of_root - begin_of_line).abs() <= 20.0 || before <= 1, "{cylinders}");
         }
-        // Over random pairs of cylinders, numerous enough that sums approximate integrals.
+        // Over random pairs of cylinders, enough for sums to approximate integrals.
         let (_, times) = times("0.8ms", "8.5ms", "17ms", 10_000);
         let pairs = |distance: usize| 2.0 * (10_000 - distance) as f64 / 1e8;
         let mean: f64 = (1..10_000).map(|it| pairs(it) * times[it] as f64).sum();
         assert!((mean / 8.5e6 - 1.0).abs() < 1e-3, "{mean}");
     }
 
-    /// Between two measured times the line of the two-point form, to the nearest nanosecond, also where
-    /// times fall; beyond the last, the last.
+    /// Between measured times the curve is linear, rounded to the nanosecond, also where times
+    /// fall. Beyond the last time it is constant.
     #[test]
     fn between_measured_times_is_a_straight_line() {
         let points = [(1, 1_000), (4, 1_003), (11, 90_000), (17, 89_000), (1_000, 7_654_321)];
@@ -206,7 +208,7 @@ mod tests {
         );
     }
 
-    /// Bound by which the queue prunes: all seeks beyond it take longer, and few more distances are within it.
+    /// Pruning bound of the queue: all longer seeks take longer, and few shorter ones do.
     #[test]
     fn beyond_what_is_reached_in_a_time_every_seek_takes_longer() {
         let table = Curve::of_table(vec![(1, 500), (4, 900), (11, 300), (17, 800), (30, 700)]);

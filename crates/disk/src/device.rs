@@ -1,4 +1,4 @@
-//! A hard disk over time: a request that is served, and a write on its way to the disk.
+//! A hard disk over time: the request in service, and the write on its way to the media.
 
 use super::buffer::Buffer;
 use super::config::{DiskConfig, OverheadOptions, WriteCache};
@@ -13,16 +13,16 @@ use ssd::device::energy::EnergyReport;
 use ssd::device::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
 use ssd::device::{Cleans, Examine, Model, Persist, Prepare, Report};
 
-/// The request that is served.
+/// The request in service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Command {
     pub(super) request: Request,
     pub(super) submitted: Time,
-    /// Departure from the queue.
+    /// Time at which it left the queue.
     pub(super) begun: Time,
-    /// Completion time; while it waits for writes to be on the disk, that is not known.
+    /// Completion time; `None` while it waits for writes to reach the media.
     pub(super) end: Option<Time>,
-    /// Time without waiting.
+    /// Service time by part, without waiting.
     pub(super) spent: Spent,
     /// A segment to write to the media once its data have arrived.
     pub(super) fills: Option<usize>,
@@ -36,28 +36,27 @@ pub struct Spent {
     pub bus: Time,
 }
 
-/// A hard disk.
-// One field per part of the disk.
+/// A hard disk, with one field per component.
 #[derive(Debug, Clone)]
 pub struct Disk {
     pub(super) mechanics: Mechanics,
     pub(super) buffer: Buffer,
     pub(super) overhead: OverheadOptions,
     pub(super) config: DiskConfig,
-    /// Bus time of a sector.
+    /// Bus time per sector.
     pub(super) bus: Time,
     pub(super) order: Order,
     pub(super) queue: Queue,
     pub(super) command: Option<Command>,
     pub(super) dirty: Dirties,
-    /// The one of these that is being written to the disk, and when that ends.
+    /// The data being written to the media, and the time when this ends.
     pub(super) destage: Option<(Dirty, Time)>,
-    /// From when on the heads are free.
+    /// Time from which the heads are free.
     pub(super) heads_free: Time,
-    /// True after a write.
+    /// True if the last media access was a write.
     pub(super) after_write: bool,
     pub(super) counts: Counts,
-    /// When counting began.
+    /// Start of the counters.
     since: Time,
 }
 
@@ -68,7 +67,7 @@ fn is_cached(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
         && u64::from(request.sectors) <= buffer.size()
 }
 
-/// True if the buffer serves a request without the heads.
+/// True if the buffer serves a request without a seek.
 fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
     let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
     match request.op {
@@ -79,10 +78,10 @@ fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bo
 }
 
 impl Disk {
-    /// An idle disk with an empty buffer, its heads at the first cylinder.
+    /// An idle disk with an empty buffer, and the heads at the first cylinder.
     ///
     /// # Errors
-    /// When the configuration contradicts itself; the error names the keys.
+    /// For contradictory keys, which the error names.
     pub fn new(config: &DiskConfig, seed: u64) -> Result<Disk, Invalid> {
         let max_wait = config.max_wait.map(options::Duration::ns);
         Ok(Disk {
@@ -107,7 +106,7 @@ impl Disk {
         is_cached(&self.buffer, &self.config, request)
     }
 
-    /// Starts all possible operations at `now`.
+    /// Starts every operation that can start at `now`.
     fn pump(&mut self, now: Time) {
         if self.command.is_none() && !self.queue.is_empty() {
             let waiting = self.next_waiting(now);
@@ -116,7 +115,7 @@ impl Disk {
         self.pump_destage(now);
     }
 
-    /// Writes completed data to the media while the heads are free.
+    /// Writes buffered data to the media while the heads are free.
     fn pump_destage(&mut self, now: Time) {
         if self.destage.is_none() && !self.dirty.is_empty() {
             let waits = self.command.as_ref().is_some_and(|command| command.end.is_none());
@@ -132,7 +131,7 @@ impl Disk {
         self.queue.needs_heads()
     }
 
-    /// Rechecks which requests need the heads after changes.
+    /// Rechecks which waiting requests need the heads.
     fn ask_again(&mut self) {
         if !self.queue.has_reads() {
             self.buffer.forget_changes();
@@ -143,7 +142,7 @@ impl Disk {
         }
     }
 
-    /// Takes the next request from the queue, which is not empty.
+    /// Takes the next request from a nonempty queue.
     fn next_waiting(&mut self, now: Time) -> Waiting {
         let overdue = self.queue.overdue(now);
         if overdue.is_none() {
@@ -182,7 +181,7 @@ impl Disk {
         self.dirty.is_empty() && self.destage.is_none()
     }
 
-    /// A write is on the media.
+    /// Completes a write to the media.
     fn end_destage(&mut self, dirty: Dirty, now: Time) {
         self.mechanics.standby.use_until(now);
         self.destage = None;
@@ -210,7 +209,7 @@ impl Disk {
         let mut breakdown = Breakdown::default();
         let Spent { firmware, media, bus } = spent;
         (breakdown[FIRMWARE], breakdown[CELL], breakdown[BUS]) = (firmware, media, bus);
-        // The rest is waiting for other requests or their writes.
+        // The rest is time waiting for other requests or their writes.
         breakdown[UNIT_WAIT] = now - submitted - (firmware + media + bus);
         Completion { request, submitted, at: now, breakdown, status: Status::Ok }
     }
@@ -220,7 +219,7 @@ impl Device for Disk {
     fn submit(&mut self, now: Time, request: Request) {
         let waiting = Waiting { submitted: now, request };
         if self.command.is_none() {
-            // No request waits any more.
+            // The queue is empty, so changes need no recheck.
             self.buffer.advance(now, &mut self.mechanics);
             self.buffer.forget_changes();
             self.begin(now, waiting);
@@ -253,7 +252,7 @@ impl Device for Disk {
         }
     }
 
-    /// A cut as a member of another device: uncompleted and buffered data are lost.
+    /// Power cut as an inner device: uncompleted requests and buffered data are lost.
     fn cut(&mut self, now: Time, _completions: &mut Vec<Completion>) {
         let config = &self.config;
         let max_wait = config.max_wait.map(options::Duration::ns);
@@ -266,7 +265,7 @@ impl Device for Disk {
         self.heads_free = now;
     }
 
-    /// Restores the power: spin-up takes the time of its key.
+    /// Restores the power; spin-up takes the configured time.
     fn power_on(&mut self, now: Time) {
         self.heads_free = now;
     }

@@ -1,10 +1,11 @@
-//! Data that have been answered and are not on the disk: where they belong, and which are written next.
+//! Acknowledged data not yet on the media: their addresses, and the order in which they are
+//! written.
 
 use super::mechanics::Mechanics;
 use super::spots::{Coming, From, Order, Spot, Spots};
 use ssd::device::kit::slots::Slot;
 
-/// Consecutive sectors in a segment that are not on the disk.
+/// Consecutive sectors in a segment, not yet on the media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dirty {
     pub segment: usize,
@@ -12,11 +13,11 @@ pub struct Dirty {
     pub end: u64,
 }
 
-/// Dirty segments, by number and by address.
+/// Dirty segments by number and by address.
 #[derive(Debug, Clone)]
 pub struct Dirties {
     spots: Spots,
-    /// The end sector of each segment; 0 where it has none of them.
+    /// End sector of each segment's dirty data; 0 without any.
     ends: Vec<u64>,
     arrivals: u64,
 }
@@ -35,7 +36,7 @@ impl Dirties {
         self.spots.is_empty()
     }
 
-    /// The oldest segment whose data precede a range and that has room for it.
+    /// Oldest segment whose data directly precede a range, with room for it.
     pub fn before(&self, sector: u64, end: u64, size: u64) -> Option<usize> {
         let near = self.spots.within(end.saturating_sub(size), sector);
         let near = near.map(|place| self.spots.spot(place));
@@ -43,7 +44,7 @@ impl Dirties {
         joins.min_by_key(|spot| self.spots.age(spot)).map(|spot| spot.slot as usize)
     }
 
-    /// Removes dirty data of a range, and informs the segments.
+    /// Removes dirty data in a range; `tell` gets each affected segment.
     pub fn supersede(&mut self, sector: u64, end: u64, mut tell: impl FnMut(usize)) {
         let within = self.spots.within(sector, end);
         for place in within.rev() {
@@ -54,7 +55,7 @@ impl Dirties {
         }
     }
 
-    /// Data of a segment have come: data that extend the segment, or all of it.
+    /// Adds data of a segment: an extension, or the whole segment.
     pub fn add(&mut self, Dirty { segment, sector, end }: Dirty, mechanics: &Mechanics) {
         if self.ends[segment] == 0 {
             self.arrivals += 1;
@@ -66,12 +67,12 @@ impl Dirties {
         self.ends[segment] = end;
     }
 
-    /// True if there is any but that in a segment to which data are being added.
+    /// True if another segment than `filling` has dirty data.
     pub fn has_other(&self, filling: Option<usize>) -> bool {
         self.len() > usize::from(filling.is_some_and(|segment| self.ends[segment] > 0))
     }
 
-    /// Takes the next segment to write other than the one being [filled](Dirties::has_other).
+    /// Takes the next segment to write, other than the one being [filled](Dirties::has_other).
     pub fn take(
         &mut self,
         filling: Option<usize>,

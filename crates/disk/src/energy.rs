@@ -1,4 +1,4 @@
-//! The energy of a hard disk: it turns, and beside that heads move and sectors pass.
+//! Energy of a hard disk: rotation, plus seeks and transfers.
 
 use super::config::DiskEnergy;
 use super::device::Disk;
@@ -7,12 +7,12 @@ use engine::{Followed, Time};
 use ssd::device::energy::{self, EnergyReport};
 
 impl DiskEnergy {
-    /// True if any power is known.
+    /// True if any power is configured.
     pub fn is_known(&self) -> bool {
         [self.idle, self.seek, self.transfer].iter().any(|power| power.watts() > 0.0)
     }
 
-    /// Energy of heads and media, joules.
+    /// Energy of seeks and transfers, joules.
     fn mechanics(&self, counts: &Counts) -> f64 {
         self.of(counts.seek_ns, counts.transfer_ns)
     }
@@ -24,16 +24,16 @@ impl DiskEnergy {
 }
 
 impl Disk {
-    /// Energy of requests so far, among the followed figures.
+    /// Energy of requests so far, for the time series.
     pub(super) fn followed_energy(&self) -> Option<Followed> {
         let config = &self.config.energy;
         let taken = || energy::follow(Followed::default(), config.mechanics(&self.counts));
-        // Idle energy of a disk that may stop is known only at the end.
+        // With spin-down, the idle energy is known only at the end.
         (config.is_known() && self.config.standby.after.ns().is_none()).then(taken)
     }
 
-    /// Energy of a run of `time_ns` with the given times stopped and spinning up, if the power of
-    /// the disk is known.
+    /// Energy of a run of `time_ns`, with its standby and spin-up times; `None` without configured
+    /// power.
     pub(super) fn energy(
         &self,
         time_ns: Time,

@@ -1,25 +1,25 @@
-//! Layout of the sectors of a disk: zones of cylinders whose tracks have equally many sectors.
+//! Layout of a disk's sectors: zones of cylinders with equal sectors per track.
 
 use options::{Invalid, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// Cylinders whose tracks have equally many sectors, as written.
+/// A zone: cylinders with equal sectors per track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zone {
-    /// The first and the last cylinder.
+    /// First and last cylinder.
     pub cylinders: (u32, u32),
-    /// Sectors of a track.
+    /// Sectors per track.
     pub sectors: u32,
-    /// Track skew in sectors, from the preceding track of the cylinder.
+    /// Track skew in sectors, relative to the cylinder's preceding track.
     pub track_skew: u32,
-    /// Cylinder skew in sectors, from the last track of the preceding cylinder.
+    /// Cylinder skew in sectors, relative to the preceding cylinder's last track.
     pub cylinder_skew: u32,
-    /// Sectors at the end that have no address.
+    /// Spare sectors at the end of the zone, without address.
     pub spare: u32,
 }
 
-/// The zones of a disk, outermost first.
+/// Zones of a disk, outermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zones(pub(super) Vec<Zone>);
 
@@ -29,7 +29,7 @@ text_setting!(
     Values::Pattern(Zones::pattern())
 );
 
-/// The outer half of the cylinders has tracks of 1,800 sectors, the inner half of 1,350.
+/// The outer half of the cylinders has 1,800 sectors per track, the inner half 1,350.
 impl Default for Zones {
     fn default() -> Self {
         let zone = |cylinders, sectors| Zone {
@@ -44,7 +44,7 @@ impl Default for Zones {
 }
 
 impl Zones {
-    /// Form of the value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     fn pattern() -> String {
         let number = r"\s*[0-9]+\s*";
         let skew = r"(?:\s+skew\s+[0-9]+\s+[0-9]+)?(?:\s+spare\s+[0-9]+)?";
@@ -111,7 +111,7 @@ impl FromStr for Zone {
     }
 }
 
-/// Sectors of a track at most; today's have some 5,000.
+/// Maximum sectors per track; current disks have about 5,000.
 const MOST_SECTORS: u32 = 1_000_000;
 
 impl fmt::Display for Zones {
@@ -136,7 +136,7 @@ impl fmt::Display for Zones {
 pub(super) struct Place {
     pub(super) cylinder: u32,
     pub(super) surface: u32,
-    /// Sectors of the track.
+    /// Sectors per track.
     pub(super) on_track: u32,
     /// Rotational position of the sector's start, in sectors of the track.
     pub(super) turn: u32,
@@ -144,7 +144,7 @@ pub(super) struct Place {
     pub(super) track: (u64, u64),
 }
 
-/// A zone, the address of its first sector, and the one after its last.
+/// A zone with its first and end sector.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: u64,
@@ -152,11 +152,12 @@ struct Span {
     zone: Zone,
 }
 
-/// The sectors of a disk in order: tracks of a cylinder, cylinders, zones.
+/// Sectors of a disk in address order: tracks of a cylinder, cylinders, zones.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     spans: Vec<Span>,
-    /// For each of some equal parts of the addresses, 2^`near_shift` sectors each, the first span.
+    /// For each of equal parts of the addresses (2^`near_shift` sectors), the first span that it
+    /// touches.
     near: Vec<usize>,
     near_shift: u32,
     surfaces: u32,
@@ -164,8 +165,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of a disk with these cylinders and surfaces. The host may address `capacity`
-    /// sectors, by default all.
+    /// Geometry of a disk with these cylinders and surfaces. The host sees `capacity` sectors, by
+    /// default all.
     ///
     /// # Errors
     /// When the zones do not fit the disk, or hold less than the capacity.
@@ -219,7 +220,7 @@ impl Geometry {
         Ok(Geometry { spans, near, near_shift, surfaces, sectors })
     }
 
-    /// Sectors that the host may address.
+    /// Capacity for the host, sectors.
     pub(super) fn sectors(&self) -> u64 {
         self.sectors
     }
@@ -249,8 +250,8 @@ impl Geometry {
     }
 }
 
-/// Into how many parts, as a power of two, addresses are divided so that their span is found at once.
+/// Binary logarithm of the number of address parts in `near`.
 const NEAR_BITS: u32 = 6;
 
-/// Surfaces at most: the disks of today have 22.
+/// Maximum number of surfaces; current disks have 22.
 const MOST_SURFACES: u32 = 256;

@@ -1,4 +1,4 @@
-//! The kind of device that a hard disk is: from its options to its parts, and what contradicts itself.
+//! The device kind `hdd`: from options to components, with checks for contradictions.
 
 use super::buffer::Buffer;
 use super::config::{DiskConfig, WriteCache};
@@ -14,17 +14,17 @@ use ssd::clean::Supplied;
 use ssd::device::kit::config::LONGEST_NS;
 use ssd::device::{DeviceKind, Model, Tick, Unbuilt};
 
-/// The stream of the generator from which the angle in the beginning is drawn.
+/// Random stream of the initial angle.
 const PHASE_STREAM: u64 = 1;
 
-/// Segments of a buffer at most.
+/// Maximum number of buffer segments.
 const MOST_SEGMENTS: u32 = 65_536;
 
 impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
         "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
 
-    /// As a member of another device, which knows its outstanding requests.
+    /// As an inner device: the outer one knows the outstanding requests.
     fn check_cuts_within(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -136,7 +136,7 @@ impl DiskConfig {
     }
 }
 
-/// Turns a minute, fewest and most.
+/// Minimum and maximum spindle speed, rpm.
 const MOST_RPM: (u32, u32) = (60, 100_000);
 
 /// A size in sectors.

@@ -1,9 +1,10 @@
-//! A hard disk: heads, spindle, buffer, and the order in which requests are served.
+//! A hard disk: heads, spindle, buffer, and request scheduling.
 //!
-//! Service is computed when a request begins: the angle follows from the time (`spindle.rs`), the position of the
-//! heads from the last access, and nothing else changes them before the request ends. So there are two events: a
-//! request ends, and a cached write is on the media. Read-ahead has none; its progress is computed when the next
-//! request begins (`buffer.rs`). Nothing is random but the angle in the beginning.
+//! The service of a request is computed when it begins. The angle follows from the time
+//! (`spindle.rs`), the head position from the last access, and nothing changes them before the
+//! request ends. So there are two events: a request completes, and a cached write is on the media.
+//! Read-ahead has no events; its progress is computed when the next request begins (`buffer.rs`).
+//! Only the initial angle is random.
 
 #![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 

@@ -1,4 +1,4 @@
-//! The heads and the media below them: when a range of sectors is read or written.
+//! Heads and media: when a range of sectors is read or written.
 
 use super::curve::Curve;
 use super::geometry::{Geometry, Place};
@@ -14,36 +14,35 @@ pub(super) struct Mechanics {
     pub(super) curve: Curve,
     /// Additional settle time of a seek before a write.
     pub(super) write_settle: Time,
-    /// Switch to another surface.
+    /// Head switch time.
     pub(super) head_switch: Time,
     /// Cylinder of the heads.
     pub(super) cylinder: u32,
     pub(super) surface: u32,
-    /// Track of the heads after the seek: its first sector, the one after its last, and its
-    /// sectors.
+    /// Track of the heads after the seek: first sector, end sector, sectors per track.
     pub(super) track: (u64, u64, u32),
-    /// Cached position of a sector.
+    /// Cached position of one sector.
     pub known: Option<(u64, Place)>,
     /// State of the spindle.
     pub standby: Standby,
 }
 
-/// The heads are at a sector.
+/// Arrival of the heads at a sector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub place: Place,
     /// End of the seek.
     pub settled: Time,
-    /// When the sector begins.
+    /// Time at which the sector begins to pass.
     pub begin: Time,
 }
 
-/// Consecutive sectors of one track, as they pass.
+/// Consecutive sectors of one track passing the heads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     pub(super) begin: Time,
     pub(super) sectors: u64,
-    /// Sectors of the track.
+    /// Sectors per track.
     pub(super) on_track: u32,
     pub(super) end: Time,
 }
@@ -55,13 +54,13 @@ impl Mechanics {
         self.with_switch(seek, place.surface, is_write)
     }
 
-    /// Seek time with a head switch, from the seek alone.
+    /// Seek time including a head switch.
     pub fn with_switch(&self, seek: Time, surface: u32, is_write: bool) -> Time {
         let time = if self.surface == surface { seek } else { seek.max(self.head_switch) };
         if time > 0 && is_write { time + self.write_settle } else { time }
     }
 
-    /// When the heads, free from `at` on, would be at a sector.
+    /// Arrival at a sector, for heads that are free from `at`.
     pub(super) fn estimate(&self, at: Time, sector: u64, is_write: bool) -> Arrival {
         let place = match self.known {
             Some((known, place)) if known == sector => place,
@@ -72,7 +71,7 @@ impl Mechanics {
         Arrival { place, settled, begin }
     }
 
-    /// Position of a sector that the heads may serve next.
+    /// Caches the position of a sector that may be served next.
     #[inline]
     pub fn note_place(&mut self, sector: u64, place: Place) {
         self.known = Some((sector, place));
@@ -87,7 +86,7 @@ impl Mechanics {
         arrival
     }
 
-    /// The track of a sector: the sector after its last, and its sectors.
+    /// Track of a sector: end sector, and sectors per track.
     pub fn track_of(&self, sector: u64) -> (u64, u32) {
         let (first, end, on_track) = self.track;
         if (first..end).contains(&sector) {
@@ -97,8 +96,8 @@ impl Mechanics {
         (place.track.1, place.on_track)
     }
 
-    /// Reads or writes sectors up to `end`, beginning with those at which the heads have come; tells
-    /// each stretch of a track. Returns the instant after the last sector.
+    /// Reads or writes sectors up to `end`, starting at the arrival; reports each stretch of a
+    /// track. Returns the time after the last sector.
     pub(super) fn transfer(
         &mut self,
         arrival: Arrival,
@@ -122,36 +121,35 @@ impl Mechanics {
     }
 }
 
-/// Data on their way from the disk through the buffer to the host.
+/// Transfer of read data from the media through the buffer to the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToHost {
-    /// Bus time of a sector.
+    /// Bus time per sector.
     bus: Time,
-    /// Sectors that the host wants, how many have been reported, and how many must be there before
-    /// the first is sent.
+    /// Requested sectors, sectors reported so far, and sectors needed before the transfer starts.
     wanted: u64,
     told: u64,
     enough: u64,
-    /// When the last of those reported has been sent.
+    /// Time at which the last reported sector is sent.
     sent: Time,
-    /// Earliest time to send, and the latest start of the rest.
+    /// Earliest start of the transfer.
     enough_at: Time,
 }
 
 impl ToHost {
-    /// Data sent from `from` on, once the share `send_at` is in the buffer.
+    /// A transfer that starts no earlier than `from`, once the share `send_at` is buffered.
     pub(super) fn new(bus: Time, from: Time, wanted: u64, send_at: f64) -> ToHost {
         let enough = (wanted as f64 * send_at).ceil() as u64;
         ToHost { bus, wanted, told: 0, enough, sent: from, enough_at: from }
     }
 
-    /// Sectors that were in the buffer from the start.
+    /// Reports sectors that are buffered from the start.
     pub(super) fn held(&mut self, sectors: u64) {
         self.told += sectors;
         self.sent += sectors * self.bus;
     }
 
-    /// Sectors that come from the disk.
+    /// Reports sectors that pass the heads.
     pub(super) fn pass(&mut self, pass: Pass, spindle: &Spindle) {
         let one = spindle.pass(1, pass.on_track);
         self.sent = if self.bus >= one {
@@ -166,7 +164,7 @@ impl ToHost {
         self.told += pass.sectors;
     }
 
-    /// When the last sector has been sent.
+    /// Time at which the last sector is sent.
     pub(super) fn end(&self) -> Time {
         self.sent.max(self.enough_at + self.wanted * self.bus)
     }
@@ -176,9 +174,9 @@ impl ToHost {
 mod tests {
     use super::*;
 
-    /// A read sector by sector: each is sent when it is there and the one before it has been sent,
-    /// and none before enough are there. Buffered data are there from the start; the rest passes in
-    /// stretches, each with the time at which it begins and its sectors.
+    /// Reference model, sector by sector: each sector is sent once it is available and its
+    /// predecessor is sent, and none before `enough` are available. Buffered sectors are available
+    /// from the start; the rest passes in stretches.
     fn one_by_one(bus: Time, from: Time, enough: u64, held: u64, passes: &[Pass]) -> Time {
         let spindle = Spindle::new(7_200, 0.0);
         let mut there = vec![from; held as usize];
@@ -189,8 +187,8 @@ mod tests {
         there.iter().fold(start, |sent, there| sent.max(*there) + bus)
     }
 
-    /// For every read, whatever part is buffered and on however many tracks the rest lies: the last
-    /// sector crosses the bus as well, after it has been read.
+    /// For all reads, with any buffered part and number of tracks: the last sector crosses the bus
+    /// after it has been read.
     #[test]
     fn data_reach_the_host_when_sending_them_sector_by_sector_would_end() {
         let spindle = Spindle::new(7_200, 0.0);
@@ -229,7 +227,7 @@ mod tests {
                     let enough = (wanted as f64 * share).ceil() as u64;
                     let exact = one_by_one(bus, from, enough, held, &passes);
                     let found = to_host.end();
-                    // With a bus as fast as the disk, each sector is rounded down.
+                    // With a bus as fast as the media, each sector is rounded down.
                     let rounding = if bus == sector { wanted } else { 2 };
                     assert!(
                         found.abs_diff(exact) <= rounding,

@@ -1,19 +1,19 @@
-//! Roughly where on a disk things lie: what has nothing near it is not searched for.
+//! Approximate positions on a disk: avoids searches where nothing is near.
 //!
-//! The addresses are divided into cells of equal length, and many cells have a count in common. So a count of zero is
-//! an answer, and any other a question that a search must answer.
+//! Addresses are divided into equal cells, and many cells share a counter. A counter of zero means
+//! that a cell is empty; otherwise a search decides.
 
-/// Counts, a power of two.
+/// Number of counters, a power of two.
 const COUNTS: usize = 1024;
 
-/// Ranges of more cells are searched at once.
+/// Ranges of more cells are always searched.
 const MOST_CELLS: u64 = 4;
 
-/// Counts per cell, including neighbouring cells.
+/// Entry counters, each shared by many cells.
 #[derive(Debug, Clone)]
 pub struct Near {
     counts: Box<[u32; COUNTS]>,
-    /// Sectors of a cell, as a power of two.
+    /// Sectors per cell, as a power of two.
     shift: u32,
 }
 
@@ -25,7 +25,7 @@ impl Default for Near {
 }
 
 impl Near {
-    /// An empty count; it will be asked for ranges of about this length.
+    /// An empty counter, for queries of ranges of about this length.
     pub fn of(sectors: u64) -> Near {
         let shift = 64 - sectors.saturating_sub(1).leading_zeros();
         Near { counts: Box::new([0; COUNTS]), shift: shift.min(63) }
@@ -48,7 +48,7 @@ impl Near {
         *self.count(sector) -= 1;
     }
 
-    /// True with a possible entry between two sectors, the second included.
+    /// False only if no entry lies between two sectors, both included.
     #[inline]
     pub fn may_have(&self, start: u64, last: u64) -> bool {
         let (first, behind) = (start >> self.shift, last >> self.shift);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use engine::{Random as _, Xoshiro256};
 
-    /// The count misses no entry, wherever it lies; and of most of what there is not, all is.
+    /// No entry is missed, and most empty ranges are recognised.
     #[test]
     fn what_lies_in_a_range_is_never_passed_over() {
         let mut random = Xoshiro256::new(11, 0);

@@ -1,4 +1,4 @@
-//! Requests that wait for a disk, and the choice of the next.
+//! Waiting requests of a disk, and the choice of the next one.
 
 use super::config::Scheduler;
 use super::geometry::Place;
@@ -8,24 +8,24 @@ use engine::{Op, Request, Time};
 use ssd::device::kit::slots::Slots;
 use std::collections::VecDeque;
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
     pub submitted: Time,
     pub request: Request,
 }
 
-/// Requests that wait: the oldest ones, of which one is chosen, and those behind them.
+/// Waiting requests: the oldest ones are candidates for service, the others wait behind them.
 #[derive(Debug, Clone)]
 pub struct Queue {
     waiting: Slots<Waiting>,
     spots: Spots,
-    /// Position of each request's start, by slot.
+    /// Position of each request's first sector, by slot.
     places: Vec<Place>,
     behind: VecDeque<Waiting>,
-    /// Reads among the candidates.
+    /// Number of reads among the candidates.
     reads: usize,
-    /// Among how many the scheduler chooses.
+    /// Maximum number of candidates.
     depth: usize,
     max_wait: Option<Time>,
     arrivals: u64,
@@ -51,7 +51,7 @@ impl Queue {
         self.spots.is_empty()
     }
 
-    /// True if a read is among the candidates: only then what the buffer has matters.
+    /// True if a read is a candidate, so that buffer content matters.
     #[inline]
     pub fn has_reads(&self) -> bool {
         self.reads > 0
@@ -62,7 +62,7 @@ impl Queue {
         self.spots.need_heads() || !self.behind.is_empty()
     }
 
-    /// Appends a request; `is_free` says what needs no heads.
+    /// Appends a request; `is_free` tells which requests need no seek.
     pub fn push(
         &mut self,
         waiting: Waiting,
@@ -99,7 +99,7 @@ impl Queue {
         self.spots.insert(coming, &place);
     }
 
-    /// Rechecks which reads of a range of sectors need the heads, and of those behind it.
+    /// Rechecks which reads in and behind a range of sectors need the heads.
     pub fn ask_again(&mut self, (start, end): (u64, u64), is_free: impl Fn(&Request) -> bool) {
         for place in self.spots.within(start, end + 1) {
             let request = &self.waiting[self.spots.spot(place).slot].request;
@@ -109,7 +109,7 @@ impl Queue {
         }
     }
 
-    /// Position of the oldest request, if it has waited too long: then it is next.
+    /// Position of the oldest request, if it exceeds the maximum wait and so goes next.
     pub fn overdue(&self, now: Time) -> Option<usize> {
         let most = self.max_wait?;
         let oldest = self.spots.oldest();
@@ -117,7 +117,7 @@ impl Queue {
         (now - waiting.submitted > most).then_some(oldest)
     }
 
-    /// Takes the next request of a queue that is not empty; another one may take its place among
+    /// Takes the next request from a nonempty queue; a waiting request may become a candidate.
     /// those from which is chosen.
     pub fn take(
         &mut self,

@@ -1,39 +1,39 @@
-//! Counts of a hard disk, and the section `disk` of its report.
+//! Counters of a hard disk, and its report section `disk`.
 
 use engine::Time;
 use ssd::device::{Field, Report};
 
-/// Activity of a disk since its counts were reset.
+/// Counters of a disk since the last reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Reads that the buffer answered whole.
+    /// Reads served completely from the buffer.
     pub read_hits: u64,
-    /// Reads whose beginning was in the buffer.
+    /// Reads whose first sectors were buffered.
     pub read_partial_hits: u64,
     /// Reads without any buffered data.
     pub read_misses: u64,
     /// Writes completed before they were on the media.
     pub writes_cached: u64,
-    /// Writes to the disk, each of consecutive sectors.
+    /// Writes to the media, each of consecutive sectors.
     pub media_writes: u64,
-    /// Reads from the disk that a request waited for.
+    /// Reads from the media for requests.
     pub media_reads: u64,
-    /// Cylinders crossed before these reads and writes.
+    /// Cylinders crossed before these accesses.
     pub seek_cylinders: u64,
     /// Seek time, ns.
     pub seek_ns: Time,
     /// Rotational delay, ns.
     pub rotation_ns: Time,
-    /// Transfer time, track switches included, ns.
+    /// Transfer time including track switches, ns.
     pub transfer_ns: Time,
-    /// The part of `seek_ns` before reads that a request waited for.
+    /// Part of `seek_ns` before reads for requests.
     pub read_seek_ns: Time,
-    /// The part of `transfer_ns` in these.
+    /// Part of `transfer_ns` in reads for requests.
     pub read_transfer_ns: Time,
 }
 
 impl Counts {
-    /// The section `disk` of a run of `time_ns`, with the sectors that were read ahead.
+    /// Report section `disk` of a run of `time_ns`, with the number of sectors read ahead.
     pub fn section(&self, time_ns: Time, sectors_ahead: u64) -> Report {
         let media = self.media_reads + self.media_writes;
         let reads = self.read_hits + self.read_partial_hits + self.read_misses;

@@ -5,7 +5,7 @@ use ssd::device::kit::config::LONGEST_NS;
 use std::fmt;
 use std::str::FromStr;
 
-/// Seek times at some distances, which rise; or none.
+/// Measured seek times by ascending distance; may be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SeekTable(pub(super) Vec<(u32, Duration)>);
 
@@ -16,7 +16,7 @@ text_setting!(
 );
 
 impl SeekTable {
-    /// Form of the value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     fn pattern() -> String {
         let pair = format!(r"\s*[0-9]+\s*:{}", Duration::pattern());
         format!("none|{pair}(?:,{pair})*")

@@ -1,7 +1,7 @@
-//! The segments of a buffer: what each holds, which one is replaced next, and which have a sector.
+//! Segments of a buffer: their content, replacement order, and lookup by sector.
 //!
-//! A disk has many segments and asks after every request what they hold, so they are also kept by the
-//! [cells](super::cells) of their first sectors and, the clean ones, in order of their last use.
+//! A disk has many segments and queries them after every request. They are therefore indexed by the
+//! [cell](super::cells) of their first sector, and clean ones also by last use.
 
 use super::cells::Cells;
 use std::collections::VecDeque;
@@ -11,18 +11,18 @@ use std::collections::VecDeque;
 pub struct Segment {
     start: u64,
     end: u64,
-    /// Last use, as a count of uses.
+    /// Last use, as a sequence number.
     used: u64,
     /// True for data not yet on the media.
     is_dirty: bool,
 }
 
-/// Part of a read that the buffer holds.
+/// Buffered part of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// The whole range, in a segment.
+    /// The whole range, in this segment.
     All(usize),
-    /// The start of the range.
+    /// The start of the range, in this segment.
     Some(usize),
     /// No data.
     Nothing,
@@ -32,12 +32,12 @@ pub enum Found {
 #[derive(Debug, Clone)]
 pub struct Segments {
     all: Vec<Segment>,
-    /// Sectors of a segment at most.
+    /// Maximum sectors per segment.
     size: u64,
     uses: u64,
     /// Index of the segments with data.
     cells: Cells,
-    /// Last use and number of clean segments.
+    /// Clean segments with data: last use and number.
     by_use: VecDeque<(u64, u32)>,
     /// Number of clean segments without data.
     empty: usize,
@@ -59,7 +59,7 @@ impl Segments {
         }
     }
 
-    /// Sectors of a segment at most.
+    /// Maximum sectors per segment.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -71,22 +71,22 @@ impl Segments {
         (start, end)
     }
 
-    /// True if a segment has data that are not on the disk yet.
+    /// True if a segment holds data not yet on the media.
     #[inline]
     pub fn is_dirty(&self, number: usize) -> bool {
         self.all[number].is_dirty
     }
 
-    /// Number of segments with data that are not on the disk yet.
+    /// Number of segments with data not yet on the media.
     pub fn dirty(&self) -> usize {
         self.all.iter().filter(|segment| segment.is_dirty).count()
     }
 
-    /// Held part of a range, in the first segment with the largest one.
+    /// Largest buffered prefix of a range; the first segment among equals.
     #[inline]
     pub fn find(&self, start: u64, end: u64) -> Found {
         let (mut all, mut some) = (u32::MAX, u32::MAX);
-        // Segments that begin before this end before the range, and no segment is longer than a cell.
+        // Earlier segments end before the range, and no segment is longer than a cell.
         let first = (start + 1).saturating_sub(self.size);
         let chains = self.cells.chains(first, start).expect("it is in two cells at most");
         for number in chains.flat_map(|chain| self.cells.of(chain)) {
@@ -97,7 +97,7 @@ impl Segments {
             if end <= segment.end {
                 all = all.min(number as u32);
             } else if start < segment.end && !segment.is_dirty {
-                // Data to write must not be extended.
+                // Segments with data to write must not be extended.
                 some = some.min(number as u32);
             }
         }
@@ -108,7 +108,7 @@ impl Segments {
         }
     }
 
-    /// Marks a segment as used last.
+    /// Marks a segment as most recently used.
     pub fn touch(&mut self, number: usize) {
         self.uses += 1;
         if !self.all[number].is_dirty {
@@ -128,7 +128,7 @@ impl Segments {
         self.by_use.remove(place);
     }
 
-    /// Notes that a segment has, or no longer has, data that are not on the disk yet.
+    /// Marks a segment's data as not yet on the media, or as written.
     pub fn set_dirty(&mut self, number: usize, is_dirty: bool) {
         if self.all[number].is_dirty == is_dirty {
             return;
@@ -146,8 +146,8 @@ impl Segments {
         self.all[number].is_dirty = is_dirty;
     }
 
-    /// The segment to reuse next: one that is empty, else the one used longest ago other than
-    /// `last`, else that; none if all hold data that are not on the disk.
+    /// Segment to reuse next: an empty one, else the least recently used one except `last`, else
+    /// `last`. `None` if all hold data not yet on the media.
     pub fn next(&self, last: Option<usize>) -> Option<usize> {
         let mut clean = self.by_use.iter().map(|(_, number)| *number as usize);
         let found = if self.empty > 0 {
@@ -158,7 +158,7 @@ impl Segments {
         found.or_else(|| last.filter(|number| !self.is_dirty(*number)))
     }
 
-    /// Empties the clean segments with data of a range; `tell` which.
+    /// Clears the clean segments that overlap a range; `tell` gets each of them.
     pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
         if start >= end {
             return;
@@ -173,7 +173,7 @@ impl Segments {
         for chain in chains {
             let mut next = self.cells.first_of(chain);
             while let Some(number) = next {
-                // The segment may leave the chain.
+                // The call may remove the segment from the chain.
                 next = self.cells.behind(number);
                 self.forget_one(number, (start, end), &mut tell);
             }
@@ -198,7 +198,7 @@ impl Segments {
         start == end
     }
 
-    /// A segment holds these sectors from now on.
+    /// Sets the sectors of a segment.
     pub fn set(&mut self, number: usize, start: u64, end: u64) {
         debug_assert!(start <= end && end - start <= self.size, "a segment holds so many at most");
         let before = self.all[number];
@@ -223,7 +223,7 @@ impl Segments {
     #[inline]
     fn reorder(&mut self, before: Option<u64>, after: Option<u64>, number: usize) {
         match (before, after) {
-            // Usually the cell is the same.
+            // Usually both are in the same cell.
             (Some(before), Some(after)) if self.cells.are_alike(before, after) => return,
             _ => {}
         }
@@ -235,7 +235,7 @@ impl Segments {
         }
     }
 
-    /// Updates the index of a segment and its end.
+    /// Notes a change of buffering at a segment and at its end.
     pub fn note_at(&mut self, number: usize) {
         let (start, end) = self.range(number);
         self.note(start, end);
@@ -255,7 +255,7 @@ impl Segments {
         }
     }
 
-    /// A range of sectors of which there is more or less than there was when this was last asked.
+    /// Next range of sectors whose buffering has changed since the last call.
     pub fn next_change(&mut self) -> Option<(u64, u64)> {
         self.changes.pop()
     }

@@ -1,4 +1,4 @@
-//! Service times: from the buffer, from the disk, and to it.
+//! Service times: from the buffer, from the media, and to the media.
 
 use super::device::{Command, Disk};
 use super::dirty::Dirty;
@@ -8,7 +8,7 @@ use super::spots::From;
 use engine::{Op, Request, Time};
 
 impl Disk {
-    /// Overhead of a command before the first movement.
+    /// Command overhead before the first movement.
     pub(super) fn command_overhead(&self, op: Op, is_hit: bool) -> Time {
         let overhead = &self.overhead;
         let (first, later) = match (op, is_hit) {
@@ -19,14 +19,14 @@ impl Disk {
         if self.after_write { later.unwrap_or(first).ns() } else { first.ns() }
     }
 
-    /// When a command without data would end, which costs what a write does before it moves the heads.
+    /// Completion time of a command without data; its overhead is a write's.
     pub(super) fn without_data(&self, command: &mut Command) -> Time {
         let overhead = self.command_overhead(command.request.op, false);
         command.spent.firmware = overhead;
         command.begun + overhead
     }
 
-    /// Serves a read; read-ahead has been accounted for up to now.
+    /// Serves a read; read-ahead is up to date.
     pub(super) fn read(&mut self, command: &mut Command) {
         let Command { request, begun, .. } = *command;
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -71,7 +71,7 @@ impl Disk {
                     Some(segment) => {
                         self.read_anew(segment, sector, end, begun + overhead, &mut to_host);
                     }
-                    // Every segment holds data that must be written: nothing is kept of the read.
+                    // All segments hold data to write, so the read bypasses the buffer.
                     None => self.pass_by(sector, end, begun + overhead, &mut to_host),
                 }
             }
@@ -93,7 +93,7 @@ impl Disk {
         self.config.buffer.send_at
     }
 
-    /// Moves the heads for a request, which are free when both it and they are.
+    /// Moves the heads for a request, once both are free.
     fn arrive(&mut self, from: Time, sector: u64, is_write: bool) -> Arrival {
         let from = self.mechanics.standby.wake(from.max(self.heads_free));
         let cylinder = self.mechanics.cylinder;
@@ -107,7 +107,7 @@ impl Disk {
         arrival
     }
 
-    /// Reads sectors from the media into a segment behind its data, then reads ahead.
+    /// Reads sectors from the media into a segment, behind its data, then reads ahead.
     fn read_from(
         &mut self,
         segment: usize,
@@ -123,7 +123,7 @@ impl Disk {
         self.buffer.begin_ahead(segment, after, &self.mechanics);
     }
 
-    /// Reads into a newly taken segment, including sectors that pass between the arrival on the
+    /// Reads into a newly taken segment, including the sectors that pass between the arrival on the
     /// track and the wanted sector.
     fn read_anew(
         &mut self,
@@ -141,7 +141,7 @@ impl Disk {
         self.buffer.begin_ahead(segment, after, &self.mechanics);
     }
 
-    /// Reads sectors from the disk past the buffer.
+    /// Reads sectors from the media, bypassing the buffer.
     fn pass_by(&mut self, sector: u64, end: u64, from: Time, to_host: &mut ToHost) {
         let arrival = self.arrive(from, sector, false);
         self.transfer(arrival, sector, end, to_host);
@@ -152,8 +152,7 @@ impl Disk {
         let on_arrival = self.config.buffer.read_on_arrival && end <= arrival.place.track.1;
         let mut all_read = None;
         let after = self.mechanics.transfer(arrival, sector, end, false, |pass| {
-            // If the heads settle within a read, its rest has passed before its first sector comes
-            // round.
+            // If the heads settle within the range, its end passes before its first sector does.
             let on_track = pass.on_track;
             let passed = spindle.sectors_in(pass.begin - arrival.settled, on_track);
             let early = (passed + pass.sectors).saturating_sub(u64::from(on_track));
@@ -174,7 +173,7 @@ impl Disk {
         after
     }
 
-    /// The sectors of its track that pass between an arrival and the wanted one.
+    /// Number of sectors that pass between the arrival on the track and the wanted sector.
     fn passed(&self, sector: u64, arrival: &Arrival) -> u64 {
         let place = &arrival.place;
         let waited = arrival.begin - arrival.settled;
@@ -205,11 +204,10 @@ impl Disk {
         command.end = Some(done);
     }
 
-    /// Writes sectors to the disk, whose data have all come at `arrived`. Returns when they are there.
+    /// Writes sectors to the media; all data have arrived at `arrived`. Returns the end time.
     fn write_to(&mut self, sector: u64, end: u64, from: Time, arrived: Time) -> Time {
         let mut arrival = self.arrive(from, sector, true);
-        // Data come at an even pace: the data to be written last must be there then, and the rest
-        // with them.
+        // Data arrive at an even pace: when the data to be written last are there in time, all are.
         let sectors = end - sector;
         let pass = self.mechanics.spindle.pass(sectors, arrival.place.on_track);
         let ready = arrived.saturating_sub(self.bus.min(pass / sectors) * (sectors - 1));
@@ -224,8 +222,8 @@ impl Disk {
         after
     }
 
-    /// A segment for data that are written later: the segment of the preceding data, or another.
-    /// `None` while there is none.
+    /// Segment for a buffered write: the segment of the preceding data, or a new one. `None` if
+    /// none is available.
     fn room(&mut self, sector: u64, end: u64) -> Option<usize> {
         self.supersede(sector, end);
         if let Some(segment) = self.dirty.before(sector, end, self.buffer.size()) {
@@ -240,14 +238,14 @@ impl Disk {
         Some(segment)
     }
 
-    /// Data that are overwritten before they were on the disk need not come there.
+    /// Drops dirty data that a write replaces before they reached the media.
     fn supersede(&mut self, sector: u64, end: u64) {
         let Disk { dirty, buffer, .. } = self;
         dirty.supersede(sector, end, |segment| buffer.set_dirty(segment, false));
         buffer.forget(sector, end);
     }
 
-    /// The data of a write have arrived in its segment.
+    /// Handles the arrival of a write's data in its segment.
     pub(super) fn filled(&mut self, segment: usize, request: &Request) {
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.buffer.forget(sector, end);
@@ -255,8 +253,7 @@ impl Disk {
         self.dirty.add(Dirty { segment, sector, end }, &self.mechanics);
     }
 
-    /// Begins to write data to the disk that have been answered, but not those to which a write is being
-    /// added.
+    /// Starts writing acknowledged data to the media, except to a segment being filled.
     pub(super) fn begin_destage(&mut self, now: Time) {
         let filling = self.command.and_then(|command| command.fills);
         if !self.dirty.has_other(filling) {

@@ -1,75 +1,75 @@
-//! The spindle: where the disk is at an instant, and how long it turns from there to elsewhere.
+//! Spindle: rotational position over time, and delay until a given position.
 //!
-//! Angles count in 1 / [`TURN`] of a turn, so that a nanosecond is a whole number of them and nothing
-//! drifts, whatever the speed.
+//! The angle unit is 1 / [`TURN`] of a turn: a nanosecond is a whole number of units at any speed,
+//! so nothing drifts.
 
 use engine::Time;
 
-/// Nanoseconds of a minute: at n turns a minute an angle grows by n in a nanosecond.
+/// Nanoseconds per minute: at n rpm the angle grows by n units per nanosecond.
 const TURN: u64 = 60_000_000_000;
 
-/// Nanoseconds by which a sector may have begun earlier.
+/// A sector that started up to this many nanoseconds ago is still reached.
 const LATE: Time = 3;
 
 /// A spindle of constant speed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spindle {
     rpm: u64,
-    /// The angle at the beginning.
+    /// Initial angle.
     phase: u64,
 }
 
 impl Spindle {
-    /// A spindle with the given rpm, starting at a share of a turn.
+    /// A spindle with the given rpm, and the initial angle as a share of a turn.
     pub(super) fn new(rpm: u32, phase: f64) -> Spindle {
         Spindle { rpm: u64::from(rpm), phase: (phase * TURN as f64) as u64 % TURN }
     }
 
-    /// From an instant until sector `turn` of a track of `on_track` sectors begins. One that began within
-    /// the last [`LATE`] is still reached: instants are rounded.
+    /// Time from `at` until sector `turn` of a track of `on_track` sectors starts. A sector that
+    /// started within the last [`LATE`] is still reached, because times are rounded.
     pub(super) fn wait(&self, at: Time, turn: u32, on_track: u32) -> Time {
         self.wait_for(at, Spindle::angle(turn, on_track))
     }
 
-    /// The angle at which sector `turn` of a track of `on_track` sectors begins.
+    /// Angle at which sector `turn` of a track of `on_track` sectors starts.
     pub fn angle(turn: u32, on_track: u32) -> u64 {
         u64::from(turn) * TURN / u64::from(on_track)
     }
 
-    /// Time until an angle.
+    /// Time until an angle passes.
     fn wait_for(&self, at: Time, there: u64) -> Time {
         self.wait_from(self.at(at), 0, there)
     }
 
-    /// The angle at an instant.
+    /// Angle at a point in time.
     pub fn at(&self, at: Time) -> u64 {
         ((at % TURN) * self.rpm + self.phase) % TURN
     }
 
-    /// From some time after the instant at which the angle was `angle` until an angle. The time is at most some
-    /// seconds.
+    /// Delay until the angle `there`, counted from `after` ns behind a time with angle `angle`.
+    /// `after` is a few seconds at most.
     #[inline]
     pub fn wait_from(&self, angle: u64, after: Time, there: u64) -> Time {
         let now = (angle + after * self.rpm) % TURN;
         self.ahead(now, there).div_ceil(self.rpm)
     }
 
-    /// Rotation between two angles; none to one that is still reached.
+    /// Rotation between two angles; 0 if the second has just passed but is still reached.
     #[inline]
     fn ahead(&self, angle: u64, there: u64) -> u64 {
         let ahead = between(angle, there);
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead }
     }
 
-    /// A whole revolution, seen from `angle`.
+    /// Window of a whole turn, seen from `angle`.
     #[inline]
     pub fn window(&self, angle: u64) -> Window {
-        // A place that is still reached, and rounding, are included.
+        // Includes positions that are still reached, and rounding.
         let before = Turn::of(LATE * self.rpm).0 + ROUNDING;
         Window { first: Turn::of(angle).0.wrapping_sub(before), before, length: u32::MAX }
     }
 
-    /// The transfer time of a number of sectors of a track.
+    /// Transfer time of a number of sectors on a track.
     pub(super) fn pass(&self, sectors: u64, on_track: u32) -> Time {
         let each = u64::from(on_track) * self.rpm;
         match sectors.checked_mul(TURN) {
@@ -78,7 +78,7 @@ impl Spindle {
         }
     }
 
-    /// Whole sectors of a track that pass in a time.
+    /// Whole sectors of a track that pass in the given time.
     pub(super) fn sectors_in(&self, time: Time, on_track: u32) -> u64 {
         // One nanosecond more, because `pass` rounds down.
         let each = u64::from(on_track) * self.rpm;
@@ -88,17 +88,17 @@ impl Spindle {
         }
     }
 
-    /// The time of a turn.
+    /// Rotation time.
     pub(super) fn turn(&self) -> Time {
         TURN.div_ceil(self.rpm)
     }
 }
 
-/// An angle to 2^-32 of a turn, rounded down: a fast comparison.
+/// An angle in units of 2^-32 turns, rounded down; fast to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn(u32);
 
-/// Maximum error of a difference of two angles, and of the length of a window.
+/// Maximum error of an angle difference and of a window's length.
 const ROUNDING: u32 = 2;
 
 impl Turn {
@@ -109,17 +109,17 @@ impl Turn {
     }
 }
 
-/// Sectors that come round within some time, and a little more.
+/// Positions that pass the heads within some time, with a safety margin.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     first: u32,
-    /// The part of the window before the observer's angle.
+    /// Part of the window before the observer's angle.
     before: u32,
     length: u32,
 }
 
 impl Window {
-    /// Moves the end of the window to the angle after a time.
+    /// Ends the window at the angle after `time`.
     #[inline]
     pub fn narrow(&mut self, spindle: &Spindle, time: Time) {
         let turned = time.saturating_mul(spindle.rpm);
@@ -134,7 +134,7 @@ impl Window {
     }
 }
 
-/// From an angle forward to another.
+/// Forward rotation from one angle to another.
 #[inline]
 fn between(angle: u64, there: u64) -> u64 {
     let ahead = there.wrapping_sub(angle);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_sector_comes_round_once_a_turn_and_never_drifts() {
-        // 10,045 turns a minute have no whole number of nanoseconds.
+        // 10,045 rpm have no whole number of nanoseconds per turn.
         let spindle = Spindle::new(10_045, 0.25);
         for turns in [0, 1, 1_000, 10_045 * 60 * 24 * 365] {
             let exact = u128::from(TURN) * turns / 10_045;

@@ -1,10 +1,9 @@
-//! Positions of the requests that wait for the heads: placed once when they come, and kept in the
-//! order of the disk, so that the next of them is found from where the heads are.
+//! Positions of the requests that wait for the heads, in disk order. The next request is found by a
+//! search from the position of the heads.
 //!
-//! A search goes outwards from the heads, past what comes round later than the best that was found,
-//! and ends where the seek alone takes longer than that. It goes through records of a few words;
-//! The search uses short records, with exact values beside them. Of equals the one that came first
-//! is taken.
+//! The search moves outwards from the heads, skips requests that pass later than the best one
+//! found, and ends when the seek alone would take longer. It scans short records, with exact values
+//! beside them. Ties go to the oldest request.
 
 use super::config::Scheduler;
 use super::geometry::Place;
@@ -15,7 +14,7 @@ use engine::Time;
 use ssd::device::kit::slots::Slot;
 use std::collections::VecDeque;
 
-/// Position of a waiting request: what a search goes through, and nothing else.
+/// Position of a waiting request: the fields that a search scans.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
     /// First sector.
@@ -27,20 +26,20 @@ pub struct Spot {
     pub slot: Slot,
     surface: u16,
     pub is_write: bool,
-    /// True if no heads are needed: the buffer answers.
+    /// True if the buffer serves the request without a seek.
     is_free: bool,
 }
 
-/// Condition on a spot that a search considers.
+/// Exact values of a spot.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detail {
-    /// Order of arrival.
+    /// Sequence number of arrival.
     age: u64,
     /// Rotational position of the start, to the nanosecond.
     angle: u64,
 }
 
-/// A waiting request with a number that is unique here.
+/// A waiting request, with a unique number.
 #[derive(Debug, Clone, Copy)]
 pub struct Coming {
     pub sector: u64,
@@ -50,7 +49,7 @@ pub struct Coming {
     pub is_free: bool,
 }
 
-/// The present, and from when on the heads may move for a read and for a write.
+/// Current time, and times from which the heads may move for reads and for writes.
 #[derive(Debug, Clone, Copy)]
 pub struct From {
     pub now: Time,
@@ -58,13 +57,13 @@ pub struct From {
     pub write: Time,
 }
 
-/// Everything that waits, in the order of the disk; of what begins with the same sector, the oldest first.
+/// All waiting requests, in disk order; among equal start sectors, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Spots {
     all: Vec<Spot>,
-    /// Details by slot.
+    /// Exact values by slot.
     details: Vec<Detail>,
-    /// Ages and sectors of requests that need no heads, oldest first.
+    /// Ages and sectors of requests that need no seek, oldest first.
     free: VecDeque<(u64, u64)>,
     near: Near,
     /// Number of writes.
@@ -94,7 +93,7 @@ impl Spots {
         self.details[spot.slot as usize].age
     }
 
-    /// Inserts a spot at a position; it is the youngest of all.
+    /// Inserts the newest request, at its position.
     pub fn insert(&mut self, coming: Coming, place: &Place) {
         let Coming { sector, age, slot, is_write, is_free } = coming;
         let angle = Spindle::angle(place.turn, place.on_track);
@@ -115,7 +114,7 @@ impl Spots {
         }
     }
 
-    /// Takes out the spot at a place.
+    /// Removes the spot at an index.
     pub fn remove(&mut self, place: usize) -> Spot {
         let spot = self.all.remove(place);
         self.near.remove(spot.sector);
@@ -126,7 +125,7 @@ impl Spots {
         spot
     }
 
-    /// Positions of the requests that begin in a range of sectors.
+    /// Indexes of the requests that start in a range of sectors.
     #[inline]
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
         if start >= end || !self.near.may_have(start, end - 1) {
@@ -144,7 +143,7 @@ impl Spots {
         first..behind
     }
 
-    /// The spot at a place needs no heads from now on, or does need them.
+    /// Marks whether the spot at an index needs no seek.
     pub fn free(&mut self, place: usize, is_free: bool) {
         let spot = self.all[place];
         if spot.is_free != is_free {
@@ -162,7 +161,7 @@ impl Spots {
         }
     }
 
-    /// Position of the oldest request of a set that is not empty.
+    /// Index of the oldest request; at least one must wait.
     pub fn oldest(&self) -> usize {
         self.oldest_but(NOBODY)
     }
@@ -174,17 +173,17 @@ impl Spots {
     }
 }
 
-/// Order of service of a disk.
+/// Scheduling order of a disk.
 #[derive(Debug, Clone)]
 pub struct Order {
     scheduler: Scheduler,
-    /// Start of the last request, and the direction of addresses.
+    /// Start of the last served request, and the direction of movement.
     last: u64,
     rises: bool,
 }
 
 impl Order {
-    /// An order that begins at the first sector.
+    /// An order that starts at the first sector.
     pub fn new(scheduler: Scheduler) -> Order {
         Order { scheduler, last: 0, rises: true }
     }
@@ -194,7 +193,7 @@ impl Order {
         self.last = sector;
     }
 
-    /// The place of the next of some spots, of which one is not that in a slot; the oldest of equals.
+    /// Index of the next spot to serve, except the one in slot `except`; ties go to the oldest.
     pub fn choose(
         &mut self,
         spots: &Spots,
@@ -226,10 +225,10 @@ impl Order {
     }
 }
 
-/// No slot.
+/// Excludes no slot.
 const NOBODY: Slot = Slot::MAX;
 
-/// Waiting requests, one of which may be excluded.
+/// Waiting requests, without an excluded one.
 #[derive(Clone, Copy)]
 struct Among<'a> {
     spots: &'a Spots,
@@ -237,14 +236,14 @@ struct Among<'a> {
 }
 
 impl Among<'_> {
-    /// The first from a sector on.
+    /// First spot at or behind a sector.
     fn rising(&self, sector: u64) -> Option<usize> {
         let all = &self.spots.all;
         let first = all.partition_point(|spot| spot.sector < sector);
         (first..all.len()).find(|place| all[*place].slot != self.except)
     }
 
-    /// The last up to a sector; the oldest of those that begin with it.
+    /// Last spot at or before a sector; the oldest among equals.
     fn falling(&self, sector: u64) -> Option<usize> {
         let all = &self.spots.all;
         let behind = all.partition_point(|spot| spot.sector <= sector);
@@ -252,7 +251,7 @@ impl Among<'_> {
         self.rising(all[last].sector)
     }
 
-    /// The nearest by cylinder.
+    /// Nearest spot by cylinder.
     fn nearest(&self, cylinder: u32) -> usize {
         let mut best = (u32::MAX, u64::MAX, 0);
         for (place, spot, distance) in Outwards::new(&self.spots.all, cylinder) {
@@ -266,8 +265,7 @@ impl Among<'_> {
         best.2
     }
 
-    /// The request whose first sector comes under the head first; what needs no heads is there at
-    /// once.
+    /// Spot whose first sector passes the heads first; requests that need no seek come at once.
     fn first_under_the_head(&self, from: From, mechanics: &Mechanics) -> usize {
         let all = &self.spots.all;
         let mut best = (Time::MAX, u64::MAX, 0);
@@ -293,16 +291,15 @@ impl Among<'_> {
     }
 }
 
-/// Search for the first request to come under the head.
+/// Search for the first request to pass the heads.
 struct Search<'a> {
     mechanics: &'a Mechanics,
-    /// Start times of reads and of writes: from when on the heads may move, and where the disk is
-    /// then.
+    /// For reads and for writes: time from which the heads may move, and the angle at that time.
     starts: [Time; 2],
     angles: [u64; 2],
-    /// The best candidate: when it is there, its age and place.
+    /// Best candidate: time of passing, age, index.
     best: (Time, u64, usize),
-    /// Requests that come round earlier, and the range of the heads until then.
+    /// Windows of positions that pass earlier than the best, and maximum seek distance.
     windows: [Window; 2],
     reach: u32,
 }
@@ -323,7 +320,7 @@ impl Search<'_> {
         search
     }
 
-    /// There is a best: what cannot be before it is passed over.
+    /// Narrows windows and distance to the best candidate's time.
     #[inline]
     fn narrow(&mut self) {
         let (until, spindle) = (self.best.0, self.mechanics.spindle);
@@ -338,7 +335,7 @@ impl Search<'_> {
         self.reach = self.mechanics.curve.reach(until.saturating_sub(earliest));
     }
 
-    /// True if a spot may come round before the best, if the heads are fast.
+    /// True if a spot may pass before the best candidate, ignoring the seek.
     #[inline]
     fn may_be_first(&self, spot: &Spot) -> bool {
         self.windows[usize::from(spot.is_write)].has(spot.turn)
@@ -359,13 +356,13 @@ impl Search<'_> {
     }
 }
 
-/// Spots with their places, those on the nearest cylinders first, and how far these are.
+/// Spots and indexes by rising cylinder distance, with the distance.
 struct Outwards<'a> {
     cylinder: u32,
-    /// Spots that were not reported yet.
+    /// Spots not reported yet.
     below: &'a [Spot],
     above: &'a [Spot],
-    /// The place of the first of those above.
+    /// Index of the first spot above.
     place: usize,
 }
 
@@ -403,8 +400,8 @@ mod tests {
     use crate::DiskConfig;
     use engine::{Random as _, Xoshiro256};
 
-    /// `nearest` by a linear search: a spot that needs no heads is there now, another when its
-    /// first sector comes.
+    /// `nearest` by linear search: a spot that needs no seek passes now, others when their first
+    /// sector does.
     fn searched(spots: &Spots, except: Option<Slot>, from: From, mechanics: &Mechanics) -> u64 {
         let may_be = spots.all.iter().filter(|spot| Some(spot.slot) != except);
         let when = may_be.map(|spot| {
@@ -415,8 +412,8 @@ mod tests {
         when.min().expect("something waits").1
     }
 
-    /// Few sectors and cylinders, for frequent collisions: equal angles, heads that are there,
-    /// sectors that begin now or began within the last nanoseconds.
+    /// Few sectors and cylinders, so that collisions are frequent: equal angles, heads already in
+    /// place, sectors that start now or just before.
     #[test]
     fn what_is_passed_over_is_never_the_first_under_the_head() {
         let mut random = Xoshiro256::new(7, 0);

@@ -1,5 +1,5 @@
-//! Spin-down of an idle disk. It costs no events: a stop follows from the last use, and is
-//! determined when the heads are needed.
+//! Spin-down of an idle disk. It needs no events: a stop follows from the last use, and is computed
+//! when the heads are needed.
 
 use super::config::DiskConfig;
 use engine::Time;
@@ -9,12 +9,12 @@ use ssd::device::{Field, Report};
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_field_names, reason = "the time in standby, as results call it")]
 pub struct Standby {
-    /// Idle time before it stops, if it ever does.
+    /// Idle time before spin-down, if enabled.
     after: Option<Time>,
     spin_up: Time,
-    /// Until when the disk was used.
+    /// End of the last use.
     used: Time,
-    /// When counting began.
+    /// Start of the counters.
     since: Time,
     standby: Time,
     spin_ups: u64,
@@ -32,19 +32,19 @@ impl Standby {
         }
     }
 
-    /// Start of the stop, if stopped at an instant.
+    /// Start of the standby, if the spindle is stopped at `now`.
     fn stands_since(&self, now: Time) -> Option<Time> {
         self.after.map(|after| self.used + after).filter(|stops| *stops < now)
     }
 
-    /// Marks the spindle as used up to an instant: a turning spindle keeps turning.
+    /// Notes use of the spindle up to a point in time; a spinning disk keeps spinning.
     pub fn use_until(&mut self, end: Time) {
         if self.stands_since(end).is_none() {
             self.used = self.used.max(end);
         }
     }
 
-    /// The heads are needed from an instant on. Returns when the disk turns.
+    /// Spins up for a use from `from`. Returns the time when the disk is ready.
     pub fn wake(&mut self, from: Time) -> Time {
         let Some(stops) = self.stands_since(from) else {
             self.used = self.used.max(from);
@@ -56,19 +56,19 @@ impl Standby {
         self.used
     }
 
-    /// Counts from zero.
+    /// Resets the counters.
     pub fn reset(&mut self, now: Time) {
         (self.standby, self.spin_ups, self.since) = (0, 0, now);
     }
 
-    /// Time stopped, and time spinning up, until an instant.
+    /// Time in standby, and time spinning up, until `end`.
     pub fn times(&self, end: Time) -> (Time, Time) {
         let now =
             self.stands_since(end).map_or(0, |stops| end.saturating_sub(stops.max(self.since)));
         (self.standby + now, self.spin_ups * self.spin_up)
     }
 
-    /// The section `standby` of a run of `time_ns`, of a disk that stops when it is idle.
+    /// Report section `standby` of a run of `time_ns`, for a disk with spin-down.
     pub fn section(&self, end: Time, time_ns: Time) -> Option<Report> {
         let standby_ns = self.times(end).0;
         self.after.map(|_| {
@@ -95,7 +95,7 @@ mod tests {
         // Stopped from 22 to 50, spinning at 54.
         assert_eq!((standby.wake(50), standby.times(54)), (54, (28, 4)));
         standby.use_until(60);
-        // Buffer hits do not start the spindle.
+        // Buffer hits do not spin up the disk.
         standby.use_until(90);
         assert_eq!(standby.times(100), (28 + 30, 4));
         standby.reset(100);

@@ -1,62 +1,61 @@
-//! The run loop: the one place where simulated time is chosen.
+//! The run loop: the only place that advances simulated time.
 
 use crate::{Arrival, Completion, Device, Followed, Time, Workload, WorkloadError};
 use std::ops::ControlFlow;
 
-/// Watches a run from outside: collects statistics, draws progress, ends it early.
+/// Observer of a run: collects statistics, draws progress, may end the run early.
 pub trait Observer {
-    /// Called once per completion, in order of completion.
+    /// Called for each completion, in order.
     fn completed(&mut self, completion: &Completion);
 
     /// Called every few thousand completions; `Break` ends the run.
     fn tick(&mut self, now: Time) -> ControlFlow<()>;
 
-    /// Called before the first arrival, and then before the first event or arrival at or after the
-    /// instant that it returned last: the figures are those of the device at that instant, and the
-    /// load counts requests that arrived and completed before it.
+    /// Samples the device; returns the time of the next sample. Called before the first arrival,
+    /// and then before the first event or arrival at or after the returned time. `load` counts the
+    /// requests that arrived and completed before it.
     fn sample(&mut self, _now: Time, _figures: Option<Followed>, _load: Load) -> Time {
         Time::MAX
     }
 }
 
-/// Requests of a run up to an instant.
+/// Number of requests of a run up to a point in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Due: submitted, or [held back](Workload::held_back) by the workload.
+    /// Requests that are due: submitted, or [held back](Workload::held_back) by the workload.
     pub due: u64,
-    /// Answered.
+    /// Completed requests.
     pub answered: u64,
 }
 
 impl Load {
-    /// The load of a run that has submitted `asked` requests and waits for `outstanding`
-    /// completions.
+    /// Load of a run that has submitted `asked` requests, of which `outstanding` are uncompleted.
     fn of(workload: &dyn Workload, now: Time, asked: u64, outstanding: u64) -> Load {
         Load { due: asked + workload.held_back(now), answered: asked - outstanding }
     }
 }
 
-/// An interruption of a run between two events of the device: power cuts, or nothing.
+/// An interruption of a run between two events of the device, such as a power cut.
 ///
-/// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
-/// soon as the device is back, and timed arrivals are delayed by the time in between.
+/// During the interruption the workload's clock stands still. A closed loop so continues as soon as
+/// the device is ready, and timed arrivals are delayed by the interruption.
 pub trait Interrupt {
-    /// True if the interruption observes each event of the device.
+    /// True if the interruption must see every event of the device.
     const WATCHES: bool = true;
 
-    /// The instant of the next interruption, if it is known: it comes after all events of that
-    /// instant, and before its arrivals.
+    /// Time of the next interruption, if known. It follows all events of that time and precedes its
+    /// arrivals.
     fn at(&self) -> Option<Time> {
         None
     }
 
-    /// The device has had an event at `now`; whether the interruption comes at once.
+    /// Called after an event of the device at `now`. Returns true to interrupt at once.
     fn event(&mut self, _now: Time, _device: &dyn Device) -> bool {
         false
     }
 
-    /// The interruption begins at `now`: appends what the device answers, and returns how long it
-    /// lasts.
+    /// Starts the interruption at `now`. Appends completions of the device, and returns the
+    /// duration.
     fn begin(
         &mut self,
         _now: Time,
@@ -66,12 +65,12 @@ pub trait Interrupt {
         unreachable!("nothing interrupts the run")
     }
 
-    /// The interruption ends at `now`.
+    /// Ends the interruption at `now`.
     fn end(&mut self, _now: Time, _device: &mut dyn Device) {
         unreachable!("nothing interrupts the run")
     }
 
-    /// True if a run without further and outstanding requests is over.
+    /// True if a run without outstanding and further requests may end.
     fn may_end(&self, _device: &dyn Device) -> bool {
         true
     }
@@ -88,36 +87,36 @@ impl Interrupt for Never {
 /// Completions between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
-/// After this number of completions at one instant, a load that ends by time never ends.
+/// A load that ends by time is stuck after this number of completions at one point in time.
 const MOST_AT_ONCE: u64 = 1_000_000;
 
-/// No request arrives later: 500 years. The clock could count 584, and operations in progress must
-/// then end.
+/// Latest arrival time: 500 years. The clock counts up to 584, and outstanding operations must end
+/// before.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
 /// Outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
-    /// Time of the last submission or completion, or of the device's end.
+    /// Time of the last submission or completion, or of the device's end of life.
     pub last: Time,
-    /// When the last request was submitted.
+    /// Time of the last submission.
     pub last_asked: Time,
-    /// Requests submitted.
+    /// Number of submitted requests.
     pub asked: u64,
-    /// Requests without an answer, because the observer ended the run.
+    /// Requests left uncompleted because the observer ended the run.
     pub unanswered: u64,
 }
 
 /// Runs `workload` on `device` until all requests are completed.
 ///
-/// Background work that the device still has then is not waited for. Arrivals later than `until`
-/// are not submitted, nor any once the device has come to its end during the run; what it was asked
-/// before is still answered. A device that had ended before the run gets all requests: it still
-/// reads. At equal times the device's events come before arrivals.
+/// The run does not wait for background work of the device after the last completion. Arrivals
+/// later than `until` are not submitted, and none are once the device reaches end of life; earlier
+/// requests still complete. A device that was at end of life before the run gets all requests,
+/// because it still reads. At equal times the device's events come before arrivals.
 ///
 /// # Errors
-/// When the workload's input is broken, or when it asks later than the clock can tell; what completed
-/// before has been observed.
+/// When the workload's input is broken, or an arrival exceeds the clock; earlier completions have
+/// been observed.
 pub fn drive(
     device: &mut dyn Device,
     workload: &mut dyn Workload,
@@ -141,34 +140,35 @@ pub fn drive_with(
     Drive::begin(device, workload)?.go_on(device, workload, until, observer, interrupt)
 }
 
-/// A run under way, between two events.
+/// A run in progress, between two events.
 #[derive(Debug, Clone, Copy)]
 struct Drive {
-    /// The present instant, or an earlier one since which nothing has happened.
+    /// Current time, or an earlier time since which nothing has happened.
     now: Time,
     /// Time of the last submission or completion.
     last: Time,
-    /// When the last request was submitted.
+    /// Time of the last submission.
     last_asked: Time,
-    /// Requests submitted.
+    /// Number of submitted requests.
     asked: u64,
     /// Submitted requests without a completion.
     outstanding: u64,
     /// Next request of the workload.
     arrival: Option<Arrival>,
-    /// When the observer wants to see the device next.
+    /// Time of the next sample for the observer.
     sample_at: Time,
-    /// Completions until the observer may stop the run.
+    /// Remaining completions until the observer's next tick.
     until_tick: u64,
-    /// When the observer was asked last, and how many answers before that came at that instant at least.
+    /// Time of the observer's last tick, and a lower bound of the completions at that time before
+    /// it.
     ticked_at: Time,
     at_once: u64,
-    /// The device had ended before the run.
+    /// True if the device was at end of life before the run.
     had_ended: bool,
 }
 
 impl Drive {
-    /// The beginning of a run.
+    /// Starts a run.
     ///
     /// # Errors
     /// When the workload's input is broken.
@@ -188,7 +188,7 @@ impl Drive {
         })
     }
 
-    /// A request was submitted at `at`.
+    /// Notes a submission at `at`.
     #[inline]
     fn was_asked(&mut self, at: Time) {
         (self.now, self.last, self.last_asked) = (at, at, at);
@@ -196,7 +196,7 @@ impl Drive {
         self.outstanding += 1;
     }
 
-    /// A request has completed: the workload is told in its own time, `without` behind that of the device.
+    /// Handles a completion. The workload's clock is `without` ns behind the device's.
     #[inline]
     fn was_answered(
         &mut self,
@@ -218,7 +218,7 @@ impl Drive {
         self.until_tick = self.until_tick.saturating_sub(1);
     }
 
-    /// Asks the observer whether to continue, when its interval has passed.
+    /// Calls the observer's tick after its interval; it may end the run.
     #[inline]
     fn tick(&mut self, observer: &mut dyn Observer) -> ControlFlow<()> {
         if self.until_tick > 0 {
@@ -230,10 +230,11 @@ impl Drive {
         observer.tick(self.now)
     }
 
-    /// Ends a load that waits for a time which does not come: the device has answered too much at one instant.
+    /// Ends a load that waits for time to pass although the device completes too many requests at
+    /// one point in time.
     ///
     /// # Errors
-    /// If that is so.
+    /// In that case.
     fn check_time(
         &self,
         workload: &dyn Workload,
@@ -249,7 +250,7 @@ impl Drive {
         )))
     }
 
-    /// Shows the observer the device, if it is time for that at `now`.
+    /// Samples the device for the observer, if it is time.
     #[inline]
     fn sample(
         &mut self,
@@ -265,17 +266,17 @@ impl Drive {
         }
     }
 
-    /// Arrival of the next request, if it arrives by then; else the end of time.
+    /// Time of the next arrival, or the end of time if it is later than `latest`.
     #[inline]
     fn arrives(&self, without: Time, latest: Time) -> Time {
         let at = self.arrival.as_ref().map_or(Time::MAX, |next| next.at.saturating_add(without));
         if at <= latest { at } else { Time::MAX }
     }
 
-    /// Outcome of the run, when no request is left and all are completed.
+    /// Outcome of the run, once no request is left and all are completed.
     ///
     /// # Errors
-    /// When the workload asks later than the clock can tell.
+    /// When the workload's next arrival exceeds the clock.
     fn end(&self, until: Time) -> Result<Driven, WorkloadError> {
         if until > LATEST
             && let Some(late) = self.arrival
@@ -294,7 +295,7 @@ impl Drive {
         Driven { last, last_asked, asked, unanswered: outstanding }
     }
 
-    /// Continues to the end, as [`drive_with`] does.
+    /// Runs to the end, as [`drive_with`] does.
     ///
     /// # Errors
     /// The errors of [`drive`].
@@ -309,9 +310,9 @@ impl Drive {
         let mut ended = false;
         let mut completions = Vec::new();
         let latest = until.min(LATEST);
-        // Time for which the clock of the workload stood still.
+        // Total time for which the workload's clock stood still.
         let mut without: Time = 0;
-        // The end of time, if no request arrives.
+        // The end of time without an arrival.
         let mut arrival = self.arrives(without, latest);
         loop {
             let event = device.next_event().unwrap_or(Time::MAX);
@@ -326,7 +327,7 @@ impl Drive {
                 device.submit(arrival, request);
                 self.arrival = workload.next(at)?;
                 arrival = self.arrives(without, latest);
-                // Some requests are answered at once; they then have an event at `now`.
+                // Some requests complete at once, with an event at `now`.
                 continue;
             }
             if self.outstanding == 0 && arrival == Time::MAX && interrupt.may_end(device) {
@@ -337,7 +338,7 @@ impl Drive {
                 true
             } else {
                 let now = event;
-                // Requests are outstanding: the device has something to do for them.
+                // With outstanding requests the device must have an event.
                 let waiting = self.outstanding;
                 assert!(
                     now < Time::MAX,
@@ -349,7 +350,7 @@ impl Drive {
                     device.advance(now, &mut completions);
                     interrupt.event(now, device)
                 } else {
-                    // Advance to the next possible event: an arrival, or a look at the device.
+                    // Advances to the next possible event: an arrival or a sample.
                     let to = arrival.min(self.sample_at.saturating_sub(1)).max(now);
                     self.now =
                         device.advance_to_answer(to, &mut completions).expect("it has an event");

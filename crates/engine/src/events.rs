@@ -11,55 +11,52 @@ use key::{ORDER_SHIFT, PAYLOAD_BITS, TIME_SHIFT, is_before, is_same, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A priority queue of events, small numbers with a meaning for the owner.
+/// A priority queue of events, which are small numbers with a meaning for the owner.
 ///
-/// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. While few events wait, all are in a
-/// list in order, where most come last and the first is at hand. With more events, those of the
-/// next four milliseconds are in a wheel of short intervals, each of which has its few events in
-/// order: to insert one, to take the next and to [cancel](EventQueue::cancel) one cost the same
-/// however many there are. All others are in a heap, from which they are taken when their turn
-/// comes; there a cancelled one is passed over. Events that arrive nearly in order of time, as
-/// after a constant delay, are in a [line](EventQueue::push_in_line). The many fields are these
-/// tables, with the earliest event of each, of which a tournament knows the first: an event that
-/// comes behind others in its line changes nothing there, and one that leaves is followed by three
-/// matches. An event knows in its number where it waits, so that the matches are of keys alone.
+/// Time, insertion number and payload are packed into one integer, so two events compare in one
+/// operation and ties keep insertion order. Few events are in a sorted list, where most are
+/// appended. With more events, those within the next four milliseconds are in a wheel of short
+/// intervals, each sorted: inserting, taking and [cancelling](EventQueue::cancel) an event take
+/// constant time. Later events are in a heap, where cancelled events are skipped. Nearly sorted
+/// events, such as after a constant delay, are in [lines](EventQueue::push_in_line). A tournament
+/// tree over the earliest event of each table yields the first event. An event appended to a line
+/// changes nothing in the tree, and an event taken costs three comparisons. The number of an event
+/// contains its table, so the tree compares keys only.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
-    /// All events, while they are few; all else is empty then.
+    /// All events while they are few; the other tables are then empty.
     few: Few,
     are_few: bool,
-    /// The last event of each interval, which links to the first; or `NONE`.
+    /// Last event of each interval, which links to the first; `NONE` if empty.
     wheel: Box<[u16; INTERVALS]>,
-    /// Intervals that have events, as bits, and which of these words are not zero.
+    /// Bitmap of nonempty intervals, and bitmap of its nonzero words.
     used: [u64; WORDS],
     used_words: u64,
-    /// The events of the wheel, each with the next of its interval, the last with the first; and the free places.
+    /// Events of the wheel, linked in a circle per interval; and the free places.
     keys: Box<[u128; PLACES]>,
     next: Box<[u16; PLACES]>,
     free: u16,
-    /// Interval of the event taken last: events in the wheel belong to it and the intervals that
-    /// follow.
+    /// Interval of the last event taken; the wheel holds this interval and the following ones.
     base: u64,
-    /// The earliest event of all, of the wheel, and of the heap.
+    /// Earliest event of all, of the wheel, and of the heap.
     first: u128,
     soon: u128,
     later: u128,
-    /// In its second half the earliest of each line, and of the wheel and the heap together; of places 2n and 2n + 1
-    /// the earlier is at place n.
+    /// Tournament tree. The second half holds the earliest event of each line, and of wheel and
+    /// heap together; place n holds the earlier of places 2n and 2n + 1.
     tree: [u128; 2 * SOURCES],
     lines: [Line; EventQueue::LINES],
-    /// The events of each line, in a ring; behind the last there is none.
+    /// Events of each line in a ring buffer; `NEVER` follows the last.
     in_line: Box<[[u128; IN_LINE]; EventQueue::LINES]>,
     heap: BinaryHeap<Reverse<u128>>,
-    /// The cancelled ones of the heap, of which the earliest is not one.
+    /// Cancelled events in the heap; the heap's earliest event is never cancelled.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
-    /// `inserted` less the waiting events, unless they are few.
+    /// `inserted` less the number of waiting events, unless they are few.
     left: u64,
 }
 
-/// Events in order of time: from where to where they are in their ring, and when the last that came happens.
+/// A line: start and end in its ring, and time of its last event.
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
     from: u32,
@@ -67,42 +64,42 @@ struct Line {
     last: Time,
 }
 
-/// Places in the ring of a line, one of them free.
+/// Ring size of a line; one place stays free.
 const IN_LINE: usize = 64;
 
-/// The place of a ring behind another, by `more`.
+/// The ring place `more` places behind another.
 #[inline]
 fn behind(place: u32, more: u32) -> u32 {
     place.wrapping_add(more) % IN_LINE as u32
 }
 
-/// Intervals of the wheel, of 1,024 ns each.
+/// Number of intervals in the wheel, of 1,024 ns each.
 const INTERVALS: usize = 4096;
 const INTERVAL_SHIFT: u32 = 10;
 const WORDS: usize = INTERVALS / 64;
 
-/// Capacity in events; more go to the heap.
+/// Capacity of the wheel in events; more go to the heap.
 const PLACES: usize = 1024;
 
 /// No event.
 const NONE: u16 = u16::MAX;
 const NEVER: u128 = u128::MAX;
 
-/// The lines, and last the source of all other events.
+/// Number of sources: the lines, and one for all other events.
 const SOURCES: usize = EventQueue::LINES + 1;
 const REST: usize = EventQueue::LINES;
 const ROUNDS: u32 = 3;
 
 const _: () = assert!(SOURCES == 1 << ROUNDS && SOURCES == 1 << (ORDER_SHIFT - PAYLOAD_BITS));
 
-/// The number of the source in the key of an event that is in no line: all its bits are set.
+/// Source number in the key of an event outside all lines: all bits set.
 const IN_NONE: u128 = (REST as u128) << PAYLOAD_BITS;
 
-/// At most this many events return to the short list. There is a good deal between this and the
-/// length of the list, so that events do not go to and fro.
+/// At this number of events the queue returns to the short list. It is well below the list's
+/// capacity, so that the queue does not switch back and forth.
 const FEW_AGAIN: u64 = 8;
 
-/// An event that is found to come after more than this many of its interval goes to the heap.
+/// An event that would follow more than this many of its interval goes to the heap.
 const MOST_PASSED: u32 = 24;
 
 impl Default for EventQueue {
@@ -132,24 +129,24 @@ impl Default for EventQueue {
     }
 }
 
-/// Handle of an event that has not happened.
+/// Handle of a pending event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId(u128);
 
-/// The interval of an event, as counted from the beginning of time.
+/// Interval of an event, counted from time 0.
 #[inline]
 fn interval_of(key: u128) -> u64 {
     time_of(key) >> INTERVAL_SHIFT
 }
 
-/// The place of a number in the table of places: all are within it.
+/// Index of a place; always within the table.
 #[inline]
 fn at(place: u16) -> usize {
     usize::from(place) % PLACES
 }
 
 impl EventQueue {
-    /// Lines that there are.
+    /// Number of lines.
     pub const LINES: usize = 7;
 
     /// An empty queue.
@@ -169,8 +166,8 @@ impl EventQueue {
         EventId(key)
     }
 
-    /// Key of an event that is not cancelled and follows all events in a line: it then costs less.
-    /// One that does not is as good as any other.
+    /// Adds an event that is never cancelled and usually follows all events of its line, which
+    /// makes it cheaper. An event that does not follow them is queued normally.
     #[expect(
         clippy::inline_always,
         reason = "most events pass here, their line and kind known beforehand"
@@ -192,7 +189,7 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event out of its line's order.
+    /// Queues an event outside its line.
     #[inline(never)]
     fn push_in_none(&mut self, at: Time, payload: u32) {
         self.push(at, payload);
@@ -202,14 +199,14 @@ impl EventQueue {
     fn next_key(&mut self, at: Time, source: usize, payload: u32) -> u128 {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
         debug_assert!(at < Time::MAX, "nothing happens at the end of time");
-        // 2^37 insertions wrap after more than 10^11 events; ties then only lose their order.
+        // Insertion numbers wrap after 2^37, more than 10^11 events; ties then only lose their
+        // order.
         let low = self.inserted << ORDER_SHIFT | ((source as u64) << PAYLOAD_BITS);
         self.inserted = self.inserted.wrapping_add(1);
         u128::from(at) << TIME_SHIFT | u128::from(low | u64::from(payload))
     }
 
-    /// Notes the earliest event of a source: the matches on its way to the first of all are played
-    /// again.
+    /// Updates a source's earliest event, and the tree on the path to the root.
     #[inline]
     fn play(&mut self, source: usize, mut key: u128) {
         let mut place = SOURCES + source % SOURCES;
@@ -228,7 +225,7 @@ impl EventQueue {
         self.play(line, key);
     }
 
-    /// The earliest event of the wheel or of the heap is another one.
+    /// Updates the earliest event of wheel and heap.
     #[inline(never)]
     fn play_rest(&mut self) {
         self.play(REST, self.soon.min(self.later));
@@ -242,7 +239,7 @@ impl EventQueue {
         self.note_first(key);
     }
 
-    /// An event that was inserted last may be the earliest.
+    /// Updates the earliest event after an insertion.
     #[inline]
     fn note_first(&mut self, key: u128) {
         if is_before(key, self.first) {
@@ -250,7 +247,7 @@ impl EventQueue {
         }
     }
 
-    /// The list is full: its events and one more go to the wheel.
+    /// Moves all events of the full list, and one more, to the wheel.
     #[cold]
     fn become_many(&mut self, key: u128) {
         self.are_few = false;
@@ -263,7 +260,7 @@ impl EventQueue {
         self.insert(key);
     }
 
-    /// Returns to the short list: they go to the list.
+    /// Moves all events back to the short list.
     #[cold]
     fn become_few(&mut self) {
         let first = self.first;
@@ -307,7 +304,7 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event before the last of its interval, unless too many precede it.
+    /// Inserts an event before the last of its interval. Returns false if it would follow too many.
     fn insert_between(&mut self, last: u16, node: u16, key: u128) -> bool {
         let mut before = last;
         for _ in 0..MOST_PASSED {
@@ -325,7 +322,7 @@ impl EventQueue {
     #[cold]
     fn insert_late(&mut self, key: u128) {
         if self.used_words == 0 && interval_of(key) < self.base {
-            // The empty wheel can move.
+            // The empty wheel may start at any interval.
             self.base = interval_of(key);
             return self.insert(key);
         }
@@ -334,7 +331,7 @@ impl EventQueue {
         self.play_rest();
     }
 
-    /// Takes back an event that has not happened yet.
+    /// Cancels a pending event.
     pub fn cancel(&mut self, event: EventId) {
         let EventId(key) = event;
         if self.are_few {
@@ -356,7 +353,7 @@ impl EventQueue {
         self.play_rest();
     }
 
-    /// Removes an event from the wheel, if it is there.
+    /// Removes an event from the wheel. Returns false if it is not there.
     fn take_out(&mut self, key: u128) -> bool {
         let interval = interval_of(key);
         let place = interval as usize % INTERVALS;
@@ -405,7 +402,8 @@ impl EventQueue {
         let place = if here != 0 {
             place.wrapping_add(here.trailing_zeros() as usize)
         } else {
-            // The following words; then, round the wheel, those before it and the rest of its own.
+            // The following words; then, around the wheel, the preceding ones and the rest of its
+            // own.
             let behind = self.used_words & (u64::MAX << 1 << word);
             let words = if behind != 0 { behind } else { self.used_words };
             if words == 0 {
@@ -432,7 +430,7 @@ impl EventQueue {
         self.later = NEVER;
     }
 
-    /// When the earliest event happens.
+    /// Time of the earliest event.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
         let at = time_of(self.first);
@@ -456,8 +454,8 @@ impl EventQueue {
         Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
     }
 
-    /// Takes the earliest event, which is not in the list; whether the wheel or a line has run empty, which is when
-    /// it is worth a look whether they are few again.
+    /// Removes the earliest event, which is not in the list. Returns true if the wheel or a line is
+    /// empty afterwards, so that the list may suffice again.
     #[expect(clippy::inline_always, reason = "every event passes here")]
     #[inline(always)]
     fn take(&mut self, key: u128) -> bool {
@@ -475,7 +473,7 @@ impl EventQueue {
         ran_empty
     }
 
-    /// `push` for an event without a line.
+    /// Removes an event outside the lines.
     #[inline]
     fn take_rest(&mut self, key: u128) -> bool {
         if !is_same(key, self.soon) {

@@ -1,19 +1,19 @@
-//! A histogram of latencies, to three significant digits.
+//! A latency histogram with three significant digits.
 
 use crate::Time;
 use hdrhistogram::Histogram;
 
-/// Counts by latency, dense: a place for each that three significant digits tell apart.
+/// Dense latency counters: one per value distinguishable at three significant digits.
 ///
-/// The places are those of a high-dynamic-range histogram, to which the counts are added on demand;
-/// meanwhile to count a latency is to find the place by two shifts and to add one.
+/// The places equal a high-dynamic-range histogram's, to which the counters are added on demand.
+/// Counting a latency takes two shifts and an increment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latencies(Vec<u64>);
 
 impl Latencies {
-    /// Leading bits that are distinguished: 2,048 values, of which three digits need 2,000.
+    /// Distinguished leading bits: 2,048 values, while three digits need 2,000.
     const BITS: u32 = 11;
-    /// Places of a bin, of which there are eight to an octave.
+    /// Places per bin; there are eight bins per octave.
     pub(crate) const PLACES_OF_A_BIN: usize = 1 << (Self::BITS - 4);
 
     /// Counts a latency. Returns its place.
@@ -38,21 +38,21 @@ impl Latencies {
         self.0[place] = 1;
     }
 
-    /// Latencies below 2^11 have a place each; above, each octave has 2^10.
+    /// Latencies below 2^11 have a place each; higher octaves have 2^10 places.
     #[inline]
     pub(crate) fn place(latency: Time) -> usize {
         let shift = (64 - Self::BITS).saturating_sub((latency | 1).leading_zeros());
         ((shift as usize) << (Self::BITS - 1)) + (latency >> shift) as usize
     }
 
-    /// The smallest latency of a place.
+    /// Smallest latency of a place.
     pub(crate) fn least(place: usize) -> Time {
         let octave = 1 << (Self::BITS - 1);
         let shift = (place / octave).saturating_sub(1);
         ((place - shift * octave) as Time) << shift
     }
 
-    /// Adds everything that another has counted.
+    /// Adds the counters of another histogram.
     pub(crate) fn add(&mut self, other: &Latencies) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
         for (count, more) in self.0.iter_mut().zip(&other.0) {
@@ -83,15 +83,14 @@ impl LatencyHistogram {
         LatencyHistogram { histogram: latencies.histogram(), max_ns }
     }
 
-    /// The latency that `percent` of the requests do not exceed, ns, to 0.1 %.
+    /// Latency percentile in ns, to 0.1 %.
     pub fn percentile_ns(&self, percent: f64) -> Time {
         self.histogram.value_at_percentile(percent).min(self.max_ns)
     }
 
-    /// Requests by latency: the bound below which a bin's latencies lie, ns, and how many there are.
+    /// Nonempty bins: upper bound of the latencies, ns, and number of requests.
     ///
-    /// Bins without requests are left out. There are eight to an octave, so that a bin is at most an
-    /// eighth wider than its lower end.
+    /// There are eight bins per octave, so a bin is at most an eighth wider than its lower bound.
     pub fn bins(&self) -> Vec<(Time, u64)> {
         let mut bins: Vec<(Time, u64)> = Vec::new();
         for step in self.histogram.iter_recorded() {
@@ -111,7 +110,7 @@ impl LatencyHistogram {
 mod tests {
     use super::*;
 
-    /// The histogram of single latencies.
+    /// The counters agree with a histogram of single latencies.
     #[test]
     fn the_counts_are_those_of_a_histogram() {
         let mut histogram = Histogram::<u64>::new(3).unwrap();

@@ -1,8 +1,8 @@
 //! Types shared by all devices and workloads: time, requests, randomness and statistics.
 //!
-//! A [`Device`] is a state machine that gets the time as input; a [`Workload`] issues its requests;
-//! [`drive`] runs one on the other by jumping from event to event. Nothing in this crate knows what
-//! flash is, what a file is, or how a configuration is written.
+//! A [`Device`] is a state machine with the time as input; a [`Workload`] issues its requests;
+//! [`drive`] runs one on the other from event to event. This crate knows nothing of flash, files or
+//! configuration syntax.
 
 mod drive;
 mod events;
@@ -38,5 +38,5 @@ pub use stats::{Bin, LatencyStats, TimeSeries};
 pub use status::Status;
 pub use zone::ZoneState;
 
-/// A point in simulated time, or a duration: integer nanoseconds since the start of the run.
+/// Simulated time, or a duration: integer nanoseconds since the start of the run.
 pub type Time = u64;

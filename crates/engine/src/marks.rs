@@ -1,17 +1,18 @@
-//! Ranges that a host has marked as unreadable (Write Uncorrectable), until they are written or given up.
+//! Ranges that a host has marked as unreadable (Write Uncorrectable), until they are rewritten or
+//! deallocated.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Ranges at most: each takes some memory, whoever asks for it.
+/// Maximum number of ranges, because each takes memory.
 const MOST_MARKS: usize = 1 << 14;
 
-/// Disjoint ranges: where each begins, and where it ends.
+/// Disjoint ranges: start and end.
 #[derive(Debug, Default)]
 pub struct Marks(BTreeMap<u64, u64>);
 
 impl Marks {
-    /// True if no bit is marked.
+    /// True if no range is marked.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -22,7 +23,7 @@ impl Marks {
         self.0.range(..range.end).next_back().is_some_and(|(_, end)| *end > range.start)
     }
 
-    /// Marks a range; not if there are too many already.
+    /// Marks a range. Returns false if there are too many ranges.
     pub fn add(&mut self, range: Range<u64>) -> bool {
         self.remove(&range);
         if self.0.len() >= MOST_MARKS || range.is_empty() {
@@ -32,7 +33,7 @@ impl Marks {
         true
     }
 
-    /// A range is no longer marked.
+    /// Unmarks a range.
     pub fn remove(&mut self, range: &Range<u64>) {
         while let Some((&start, &end)) = self.0.range(..range.end).next_back() {
             if end <= range.start {

@@ -1,17 +1,17 @@
-//! The part of a device that is a namespace: its position, block size and mapping limit.
+//! The part of a device that a namespace covers: position, block size and mapping limit.
 
 use crate::{SECTOR_BYTES, Status};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Unit of mapping in a thin namespace, bytes.
+/// Mapping unit of a thin namespace, bytes.
 pub const NAMESPACE_UNIT_BYTES: u64 = 4096;
 
-/// Specification of a namespace of a device. Sizes are bytes.
+/// Specification of a namespace; sizes are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamespaceWish {
-    /// Addressed, a multiple of the blocks.
+    /// Size of the address space, a multiple of the block size.
     pub bytes: u64,
-    /// Maximum mapped bytes, a multiple of [`NAMESPACE_UNIT_BYTES`] unless it is all.
+    /// Maximum mapped bytes; a multiple of [`NAMESPACE_UNIT_BYTES`] unless it equals the size.
     pub capacity: u64,
     /// Size of a logical block: 512 or 4096.
     pub block: u32,
@@ -24,7 +24,7 @@ impl NamespaceWish {
     }
 }
 
-/// Units that are mapped.
+/// Mapped units of a thin namespace.
 #[derive(Debug)]
 struct Mapped {
     units: Vec<u64>,
@@ -42,10 +42,10 @@ impl Mapped {
     }
 }
 
-/// A part of a device.
+/// A namespace on a device.
 #[derive(Debug, Clone)]
 pub struct Namespace {
-    /// Start in the device, bytes.
+    /// Start on the device, bytes.
     pub first: u64,
     /// The requested namespace.
     pub wish: NamespaceWish,
@@ -67,7 +67,7 @@ impl Namespace {
         self.mapped.is_some()
     }
 
-    /// Bytes that are mapped; all where that is not counted.
+    /// Mapped bytes; the whole size for a namespace that is not thin.
     pub fn used(&self) -> u64 {
         let used = |it: &Arc<Mutex<Mapped>>| {
             it.lock().unwrap_or_else(PoisonError::into_inner).count * NAMESPACE_UNIT_BYTES
@@ -75,10 +75,10 @@ impl Namespace {
         self.mapped.as_ref().map_or(self.wish.bytes, used)
     }
 
-    /// Maps the pages of a write, unless that exceeds the limit.
+    /// Maps the units of a write, unless that exceeds the limit.
     ///
     /// # Errors
-    /// Where that is so.
+    /// When the limit would be exceeded.
     pub fn map(&self, offset: u64, bytes: u64) -> Result<(), Status> {
         let Some(mapped) = &self.mapped else { return Ok(()) };
         let mut mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +97,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Unmaps the units that lie wholly within a range.
+    /// Unmaps the units completely within a range.
     pub fn unmap(&self, offset: u64, bytes: u64) {
         let Some(mapped) = &self.mapped else { return };
         let mut mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +126,7 @@ mod tests {
         part.map(100 * 512, 512).unwrap();
         part.map(100 * 512, 4096 - 4 * 512).unwrap();
         assert_eq!(part.used(), NAMESPACE_UNIT_BYTES);
-        // Two more; a third is refused, and nothing of what it touches is mapped.
+        // Two more units fit; a write that needs a third is rejected and maps nothing.
         assert_eq!(part.map(0, 3 * NAMESPACE_UNIT_BYTES), Err(Status::CapacityExceeded));
         assert_eq!(part.used(), NAMESPACE_UNIT_BYTES);
         part.map(0, 2 * NAMESPACE_UNIT_BYTES).unwrap();

@@ -1,24 +1,24 @@
-//! Power cuts during a run. The host has no power either, while the device is without.
+//! Power cuts during a run. The host loses power together with the device.
 
 use crate::{Completion, Device, Interrupt, Time};
 use std::collections::VecDeque;
 
-/// Power cuts at instants, or after events of the device, which must recover.
+/// Power cuts at given times, or after given numbers of device events; the device must recover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PowerCuts {
-    /// Instants, in order.
+    /// Times of cuts, in order.
     pub times: VecDeque<Time>,
-    /// From the instant at which the device is ready to the next cut.
+    /// Interval from the device's readiness to the next cut.
     pub every: Option<Time>,
-    /// Start of readiness; `None` during recovery.
+    /// Time at which the device became ready; `None` during recovery.
     pub ready: Option<Time>,
-    /// Numbers of events, in order.
+    /// Event numbers of cuts, in order.
     pub events: VecDeque<u64>,
-    /// Time without power.
+    /// Duration without power.
     pub off: Time,
-    /// Events counted.
+    /// Number of events so far.
     pub seen: u64,
-    /// Instants of the cuts.
+    /// Times of the cuts made.
     pub made: Vec<Time>,
 }
 

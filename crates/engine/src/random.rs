@@ -1,7 +1,7 @@
-//! Seeded randomness with named, pinned generators, and the distributions that workloads draw from.
+//! Seeded random numbers with fixed generators, and the distributions of workloads.
 //!
-//! Every draw is reproducible on every machine: the generators are integer arithmetic, and the
-//! transcendental functions come from `libm` (pure Rust), not from the platform.
+//! Results are reproducible on every machine: the generators use integer arithmetic, and
+//! transcendental functions come from `libm` (pure Rust) instead of the platform.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +18,7 @@ pub trait Random {
 
 /// The default generator: xoshiro256++ (Blackman and Vigna), seeded through `SplitMix64`.
 ///
-/// It can be saved and continues where it was.
+/// A saved generator continues its sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Xoshiro256PlusPlus")]
 pub struct Xoshiro256(Xoshiro256PlusPlus);
@@ -26,7 +26,7 @@ pub struct Xoshiro256(Xoshiro256PlusPlus);
 impl TryFrom<Xoshiro256PlusPlus> for Xoshiro256 {
     type Error = &'static str;
 
-    /// Refuses the one state that the generator never reaches and never leaves, all zeroes.
+    /// Rejects the all-zero state, which the generator never reaches and never leaves.
     fn try_from(generator: Xoshiro256PlusPlus) -> Result<Self, Self::Error> {
         let mut next = generator.clone();
         next.next_u64();
@@ -35,9 +35,9 @@ impl TryFrom<Xoshiro256PlusPlus> for Xoshiro256 {
 }
 
 impl Xoshiro256 {
-    /// The generator for one purpose (`stream`) of one experiment (`seed`).
+    /// Generator for one purpose (`stream`) of one experiment (`seed`).
     ///
-    /// Streams keep purposes independent: drawing more for one does not shift another.
+    /// Streams keep purposes independent: more draws for one do not shift another.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
         for _ in 0..stream {
@@ -61,8 +61,8 @@ impl Random for Xoshiro256 {
     }
 }
 
-/// The 48-bit linear congruential generator of the C library's `drand48` (POSIX), which `DiskSim`
-/// draws its synthetic requests from. Kept so that its published streams can be regenerated.
+/// The 48-bit linear congruential generator of C's `drand48` (POSIX). `DiskSim` draws its synthetic
+/// requests from it, so its published streams can be regenerated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drand48(u64);
 
@@ -81,7 +81,7 @@ impl Random for Drand48 {
     }
 
     fn below(&mut self, bound: u64) -> u64 {
-        // 48 bits cannot reach the end of a range above 2^48, which no drive has.
+        // 48 bits cannot cover a range above 2^48, which no drive has.
         (self.unit() * bound as f64) as u64
     }
 }
@@ -91,28 +91,28 @@ impl Random for Drand48 {
 pub enum Distribution {
     /// Always the same value.
     Constant(f64),
-    /// Between `low` and `high`, all equally likely.
+    /// Uniform between `low` and `high`.
     Uniform {
         /// Lower bound, included.
         low: f64,
         /// Upper bound, excluded.
         high: f64,
     },
-    /// `base` plus an exponential with this mean.
+    /// `base` plus an exponential variate.
     Exponential {
         /// Smallest value.
         base: f64,
         /// Mean above the base.
         mean: f64,
     },
-    /// The bell curve.
+    /// The normal distribution.
     Normal {
         /// Centre.
         mean: f64,
         /// Standard deviation.
         deviation: f64,
     },
-    /// `base` plus a Poisson count with this mean.
+    /// `base` plus a Poisson variate.
     Poisson {
         /// Smallest value.
         base: f64,
@@ -136,14 +136,14 @@ impl Distribution {
     }
 }
 
-/// Box and Muller's transform; the second variate is not kept, so that draws stay independent
-/// of history.
+/// Box-Muller transform; the second variate is dropped, so that draws do not depend on earlier
+/// ones.
 fn standard_normal(random: &mut dyn Random) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.unit()));
     radius * libm::cos(std::f64::consts::TAU * random.unit())
 }
 
-/// Knuth's product method, in pieces small enough that exp(-mean) does not underflow.
+/// Knuth's product method, in steps small enough that exp(-mean) does not underflow.
 fn poisson(mean: f64, random: &mut dyn Random) -> f64 {
     const PIECE: f64 = 256.0;
     let mut left = mean;

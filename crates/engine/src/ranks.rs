@@ -1,12 +1,12 @@
-//! Latency breakdown of fast and of slow requests, without storing requests.
+//! Latency breakdown of fast and slow requests, without storing requests.
 //!
-//! The parts of latencies are summed by latency, in eight bins to an octave; a sum over all bins is
-//! exact. Between two ranks lie whole bins, and the proper share of the bin at each rank.
+//! Latency parts are summed in eight latency bins per octave; a sum over all bins is exact. A range
+//! between two ranks takes whole bins, and a proportional share of the bins at its ends.
 
 use crate::latencies::Latencies;
 use crate::{Breakdown, Time};
 
-/// Sums of latencies and of their parts, ns.
+/// Sums of latencies and of latency parts, ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sums<T> {
     pub(crate) latency: T,
@@ -28,17 +28,17 @@ impl Sums<u128> {
 /// Sums by bin of latency.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SumsByLatency {
-    /// Sums of the latest requests, up to the limit of 64 bits; the rest is in `before`.
+    /// Sums of recent requests, up to 64 bits; older ones are in `before`.
     latest: Vec<Sums<u64>>,
     before: Vec<Sums<u128>>,
 }
 
 impl SumsByLatency {
-    /// Counts a request whose latency has this place among [`Latencies`].
+    /// Counts a request; `place` is its latency's place in [`Latencies`].
     #[inline]
     pub(crate) fn record(&mut self, place: usize, latency: Time, breakdown: &Breakdown) {
         let bin = place / Latencies::PLACES_OF_A_BIN;
-        // The parts add up to the latency: where its sum fits, theirs do.
+        // The parts add up to the latency: if its sum fits, their sums do.
         if let Some(sums) = self.latest.get_mut(bin)
             && let Some(latency) = sums.latency.checked_add(latency)
         {
@@ -65,7 +65,7 @@ impl SumsByLatency {
         self.before.resize(bins, Sums::default());
     }
 
-    /// Adds everything that another has counted.
+    /// Adds the sums of another object.
     pub(crate) fn merge(&mut self, other: &SumsByLatency) {
         self.reach(other.latest.len());
         for (sums, more) in self.before.iter_mut().zip(other.bins()) {
@@ -73,7 +73,7 @@ impl SumsByLatency {
         }
     }
 
-    /// The sums of each bin.
+    /// Sums of each bin.
     fn bins(&self) -> impl Iterator<Item = Sums<u128>> + '_ {
         self.latest.iter().zip(&self.before).map(|(latest, before)| {
             let mut sums = *before;
@@ -82,15 +82,15 @@ impl SumsByLatency {
         })
     }
 
-    /// The sums over all requests.
+    /// Sums over all requests.
     pub(crate) fn all(&self) -> Sums<u128> {
         let mut all = Sums::default();
         self.bins().for_each(|sums| all.add(&sums));
         all
     }
 
-    /// The requests between each two of these ranks, from the fastest on, and the sums of their
-    /// parts, ns; `latencies` has counted the same requests.
+    /// Requests between consecutive ranks, fastest first, with the sums of their parts, ns.
+    /// `latencies` has counted the same requests.
     pub(crate) fn between(&self, ranks: &[u64], latencies: &Latencies) -> Vec<Between> {
         let mut found: Vec<Between> = ranks
             .windows(2)

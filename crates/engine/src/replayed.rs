@@ -1,17 +1,16 @@
-//! Replayed part of a trace, and the mapping of its addresses.
+//! The replayed part of a trace, and its address mapping.
 
 /// Outcome of the replay of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// Mapping of the addresses to the device: `recorded`, `scaled`, `wrapped` or `dense`.
+    /// Address mapping to the device: `recorded`, `scaled`, `wrapped` or `dense`.
     pub mapping: &'static str,
-    /// The end of all requests, as recorded.
+    /// End of the recorded address range.
     pub span_bytes: u64,
-    /// Approximate bytes read and written, each page counted once.
+    /// Approximate bytes touched, each page counted once.
     pub touched_bytes: u64,
-    /// Chunk size of scaled addresses: the part of the trace within which they keep their
-    /// distances.
+    /// Chunk size of scaled addresses; within a chunk, addresses keep their distances.
     pub chunk_bytes: Option<u64>,
-    /// Replayed devices (volumes) of the trace, with their number of requests.
+    /// Replayed volumes (devices) of the trace, with their numbers of requests.
     pub volumes: Vec<(u32, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Requests, completions, and the traits of their two ends.
+//! Requests, completions, and the traits of devices and workloads.
 
 use crate::{Op, Replayed, Status, Time};
 use std::fmt;
@@ -11,17 +11,17 @@ pub const SECTOR_BYTES: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lba(pub u64);
 
-/// Placement handle of a write, if any: what the host says belongs together.
+/// Placement handle of a write, if any: the host's hint that data belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(u8);
 
 impl Handle {
     /// No handle.
     pub const NONE: Handle = Handle(u8::MAX);
-    /// The largest number that can be named; larger ones are no handle of any device.
+    /// Largest number of a handle; no device has larger ones.
     pub const LARGEST: u8 = u8::MAX - 1;
 
-    /// The handle of that number, or the largest, which no device has.
+    /// Handle with a number; numbers above the largest become the largest, which no device has.
     #[inline]
     pub fn new(number: u64) -> Handle {
         Handle(number.min(u64::from(Handle::LARGEST)) as u8)
@@ -45,16 +45,16 @@ pub struct Request {
     pub lba: Lba,
     /// Length in sectors; at least 1 except for a flush.
     pub sectors: u32,
-    /// Submission queue in the host; 0 where there is one.
+    /// Submission queue of the host; 0 with a single queue.
     pub queue: u16,
     /// True for a write that is durable on completion (forced unit access).
     pub fua: bool,
-    /// The placement handle of a write; of no meaning to devices without such.
+    /// Placement handle of a write; ignored by devices without handles.
     pub handle: Handle,
 }
 
 impl Request {
-    /// A request on queue 0 that is durable when the device likes.
+    /// A request on queue 0, without forced unit access.
     pub fn new(id: u64, op: Op, lba: Lba, sectors: u32) -> Request {
         Request { id, op, lba, sectors, queue: 0, fua: false, handle: Handle::NONE }
     }
@@ -65,28 +65,28 @@ impl Request {
     }
 }
 
-/// A part of a latency: its place in the table that the devices declare.
+/// Latency part: its row in the devices' table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part(pub u8);
 
 /// Latency of one request by part, in nanoseconds; the parts add up to the latency.
 ///
-/// The devices declare the parts. A request of several pages has the parts of its last page.
+/// Devices declare the parts. A request of several pages has its last page's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Breakdown([Time; Breakdown::PARTS]);
 
 impl Breakdown {
-    /// Number of rows in the devices' table: it does not compile with another number.
+    /// Number of rows in the devices' table, enforced at compile time.
     pub const PARTS: usize = 14;
 
-    /// The whole time in one part.
+    /// A breakdown with all time in one part.
     pub fn of(part: Part, time: Time) -> Breakdown {
         let mut breakdown = Breakdown::default();
         breakdown[part] = time;
         breakdown
     }
 
-    /// Every part, in the order of the devices' table.
+    /// All parts, in the order of the devices' table.
     #[inline]
     pub fn parts(&self) -> &[Time; Breakdown::PARTS] {
         &self.0
@@ -122,10 +122,10 @@ impl AddAssign for Breakdown {
     }
 }
 
-/// The answer to one [`Request`].
+/// Completion of a [`Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// The request that is answered.
+    /// The completed request.
     pub request: Request,
     /// Submission time.
     pub submitted: Time,
@@ -138,32 +138,31 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// From submission to completion, nanoseconds.
+    /// Latency in nanoseconds.
     pub fn latency(&self) -> Time {
         self.at - self.submitted
     }
 }
 
-/// Completes requests: a state machine that gets the time as input.
+/// A device completes requests: a state machine with the time as input.
 ///
-/// The caller guarantees that time never goes backwards over all calls, and that it calls
-/// [`advance`](Device::advance) up to every [`next_event`](Device::next_event) before it submits
-/// at a later instant. The implementor must be deterministic: same calls, same answers.
+/// The caller guarantees that time never decreases over all calls. It calls
+/// [`advance`](Device::advance) up to every [`next_event`](Device::next_event) before a later
+/// submission. The device must be deterministic: same calls, same results.
 pub trait Device {
-    /// Hands over a request at `now`. Its range must lie within the capacity.
+    /// Submits a request at `now`. Its range must lie within the capacity.
     fn submit(&mut self, now: Time, request: Request);
 
-    /// Time of the device's next own event; `None` while it waits for requests only.
+    /// Time of the next event; `None` while the device only waits for requests.
     ///
-    /// An event need not complete a request (background work also has events).
+    /// An event need not complete a request; background work has events too.
     fn next_event(&self) -> Option<Time>;
 
     /// Processes all events up to and including `to`, and appends completions in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
-    /// Processes events up to `to`, while they concern only the device: to the first instant at
-    /// which a request completes or the device is at its end, or to any before. Returns the
-    /// instant, up to which everything is processed; `None` where there is no event.
+    /// Processes events up to `to` while they concern only the device. It stops at the first
+    /// completion or at end of life, or earlier. Returns the time reached; `None` without an event.
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         let at = self.next_event().filter(|at| *at <= to)?;
         self.advance(at, completions);
@@ -182,17 +181,16 @@ pub trait Device {
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
     }
 
-    /// Cuts the power at `now`, after all events of that instant: what was asked and is not
-    /// answered is appended as [`Status::PowerLost`]. The device gets no requests before power is
-    /// [on](Device::power_on) again.
+    /// Cuts the power at `now`, after all events of that time. Outstanding requests complete with
+    /// [`Status::PowerLost`]. The device gets no requests until [`power_on`](Device::power_on).
     ///
     /// # Panics
-    /// On a device that does not recover from power cuts; the caller must check that before.
+    /// On a device without power-cut support; the caller must check that before.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         panic!("this device does not recover from power cuts");
     }
 
-    /// The power is on again: the device takes requests, and answers them when it is ready.
+    /// Restores the power: the device accepts requests, and completes them once it is ready.
     ///
     /// # Panics
     /// As [`cut`](Device::cut).
@@ -205,28 +203,28 @@ pub trait Device {
         true
     }
 
-    /// True if the device has reached end of life: it answers writes and trims with
-    /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.
+    /// True at end of life: writes and trims complete with [`Status::ReadOnly`], and a run in which
+    /// this happens submits no more requests.
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// True if the device may refuse a write or trim that is submitted now: it has ended, or is so
-    /// worn that it might end before it answers.
+    /// True if the device may refuse a write or trim submitted now: it is at end of life, or so
+    /// worn that it may reach it before completion.
     fn may_refuse(&self) -> bool {
         self.has_ended()
     }
 
-    /// The figures that are followed over time; `None` where there are none.
+    /// Figures for the time series; `None` without any.
     fn followed(&self) -> Option<Followed> {
         None
     }
 
-    /// Sectors that the host may address; constant.
+    /// Capacity for the host in sectors; constant.
     fn capacity_sectors(&self) -> u64;
 }
 
-/// Next event of a device that is a part of another, which reads all of them often.
+/// Next event of an inner device, for an outer device that polls many of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     /// The [next event](Device::next_event).
@@ -235,13 +233,13 @@ pub struct Outlook {
     pub has_ended: bool,
 }
 
-/// Figures of a device that are followed over time: what it has done since its counts were reset, and
-/// how things stand. How many there are, and what each of them is, the devices declare.
+/// Figures of a device for the time series: counters since the last reset, and current state.
+/// Devices declare their number and meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Followed(pub [u64; Followed::FIGURES]);
 
 impl Followed {
-    /// Number of figures that devices declare: their tables do not compile with another number.
+    /// Number of figures, enforced at compile time.
     pub const FIGURES: usize = 7;
 }
 
@@ -252,43 +250,43 @@ impl AddAssign for Followed {
     }
 }
 
-/// Division of the addresses of a device into zones; sectors.
+/// Division of a device's addresses into zones; sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneShape {
     /// Distance between the starts of consecutive zones.
     pub size: u64,
-    /// Writable bytes of a zone, from its start.
+    /// Writable sectors of a zone, from its start.
     pub capacity: u64,
-    /// Zones.
+    /// Number of zones.
     pub count: u64,
-    /// Zones that may be open at a time.
+    /// Maximum number of open zones.
     pub open: u64,
-    /// Zones that are full before the first request, from the first one on.
+    /// Number of zones that are full before the first request, from the first one on.
     pub full: u64,
 }
 
-/// A request together with the instant at which the workload wants it submitted.
+/// A request with its submission time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When to submit; never before the previous arrival.
+    /// Submission time; never before the previous arrival.
     pub at: Time,
     /// The request.
     pub request: Request,
 }
 
-/// A class of requests with separate statistics: those on a range of submission queues.
+/// A class of requests with its own statistics: all requests on a range of submission queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     /// Name.
     pub name: String,
-    /// Submission queues of the class; no other class has them.
+    /// Submission queues of the class; classes do not overlap.
     pub queues: Range<u32>,
-    /// True for a load within a period of its own, to which its rates refer: from its first request
-    /// to its last answer.
+    /// True for a load with its own period, from its first request to its last completion, to which
+    /// its rates refer.
     pub in_turn: bool,
 }
 
-/// The input behind a workload could not be read: the user's mistake, never the device's.
+/// Unreadable input of a workload: an error of the user, not of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadError(pub String);
 
@@ -300,76 +298,75 @@ impl fmt::Display for WorkloadError {
 
 impl std::error::Error for WorkloadError {}
 
-/// A source of requests: a source of arrivals, open (by the clock) or closed (by completions).
+/// A source of requests: open (timed arrivals) or closed (driven by completions).
 pub trait Workload {
-    /// The next request, or `None` when nothing can be submitted before another completion.
+    /// The next request; `None` if the workload must wait for a completion.
     ///
-    /// `now` is the current instant; the arrival's time must not lie before it.
+    /// `now` is the current time; the arrival must not be earlier.
     ///
     /// # Errors
-    /// When the input that describes the requests is broken at this point.
+    /// When the input is broken at this point.
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError>;
 
     /// Reports a completion to the workload.
     fn completed(&mut self, completion: &Completion);
 
-    /// Takes back the arrival given last, which lies in the future and was not submitted, because
-    /// an answer came in before its time: it then counts as never given, and
-    /// [`next`](Workload::next) is asked again. `false` keeps it.
+    /// Takes back the last arrival, which lies in the future, because a completion came before its
+    /// time. It then counts as never returned, and [`next`](Workload::next) is called again.
+    /// `false` keeps it.
     ///
-    /// Only for workloads in which an answer can bring the next arrival forward.
+    /// Only for workloads whose next arrival can be moved forward by a completion.
     fn take_back(&mut self) -> bool {
         false
     }
 
-    /// True for a load of timed arrivals alone: no answer changes what it asks, nor when, and it
-    /// has a next request until it has no more. It may then be asked ahead of the answers.
+    /// True for purely timed arrivals: completions change neither requests nor times, so requests
+    /// may be fetched ahead of completions.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// True if some requests have arrival times independent of completions: a device can then be
-    /// asked for more than it can do.
+    /// True if some arrival times do not depend on completions, so that the device can be
+    /// overloaded.
     fn has_rate(&self) -> bool {
         self.is_open()
     }
 
-    /// True if it may ask for commands that are done in steps ([`Op::is_command`]).
+    /// True if it may issue commands of several steps ([`Op::is_command`]).
     fn has_commands(&self) -> bool {
         false
     }
 
-    /// Requests that were due by the clock before `now` and wait for an answer to be submitted, because
-    /// no more may be outstanding.
+    /// Number of requests due before `now` that wait for a completion, because the limit of
+    /// outstanding requests is reached.
     fn held_back(&self, _now: Time) -> u64 {
         0
     }
 
-    /// Requests that will have been issued at the end, when that is known beforehand.
+    /// Total number of requests, if known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 
-    /// The part of a load that continues without limit until time has passed, if there is one:
-    /// where no time passes, it has no end.
+    /// The part of a load, if any, that ends only by time; on an untimed device it never ends.
     fn needs_time(&self) -> Option<&'static str> {
         None
     }
 
-    /// Number of submission queues, counted from 0.
+    /// Number of submission queues.
     fn queues(&self) -> u32 {
         1
     }
 
-    /// Classes of requests, if any.
+    /// Classes of requests.
     fn classes(&self) -> Vec<Class> {
         Vec::new()
     }
 
-    /// Outcome of the replay, for a recorded trace.
+    /// Outcome of a trace replay.
     fn replayed(&self) -> Option<Replayed> {
         None
     }
 
-    /// Events, changes and losses on the way, as (kind, count), for the results.
+    /// Notable events during the run for the results, as (kind, count).
     fn notices(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

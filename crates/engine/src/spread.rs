@@ -1,27 +1,27 @@
-//! Latency percentiles within each interval of a time series, to three per cent.
+//! Latency percentiles per interval of a time series, to three per cent.
 //!
-//! The latest interval has a dense count by latency, to which a request adds one; an interval that has
-//! ended keeps the places that are not empty, so that neighbours can be joined later.
+//! The current interval has dense counters by latency. Completed intervals keep only nonempty
+//! places, so that neighbours can be merged later.
 
 use crate::Time;
 use crate::latencies::Latencies;
 use std::cmp::Ordering;
 
-/// Counts by latency, 32 places to an octave, of each interval.
+/// Latency counters of each interval, with 32 places per octave.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spread {
     latest: Vec<u32>,
-    /// The places of the latest interval that are not empty, as bits.
+    /// Bitmap of nonempty places in the current interval.
     used: Vec<u64>,
-    /// Counts of the completed intervals: places, ascending, and their counts.
+    /// Completed intervals: nonempty places in ascending order, with counts.
     ended: Vec<Vec<(u16, u32)>>,
 }
 
 impl Spread {
-    /// Places of [`Latencies`] that one place here covers.
+    /// Number of [`Latencies`] places that one place here covers.
     const TOGETHER: usize = 32;
 
-    /// Counts a latency in the latest interval.
+    /// Counts a latency in the current interval.
     #[inline]
     pub(crate) fn record(&mut self, latency: Time) {
         let place = Latencies::place(latency) / Self::TOGETHER;
@@ -41,7 +41,7 @@ impl Spread {
         self.used[place / 64] |= 1 << (place % 64);
     }
 
-    /// Places of the latest interval, ascending, and their counts.
+    /// Nonempty places of the current interval in ascending order, with counts.
     fn of_latest(&self) -> Vec<(u16, u32)> {
         let bits = self.used.iter().map(|word| word.count_ones() as usize).sum();
         let mut counts = Vec::with_capacity(bits);
@@ -56,7 +56,7 @@ impl Spread {
         counts
     }
 
-    /// Adds the counts to this interval.
+    /// Adds the current counters to a completed interval.
     pub(crate) fn end(&mut self, interval: usize) {
         let counts = self.of_latest();
         if counts.is_empty() {
@@ -71,15 +71,15 @@ impl Spread {
         *there = if there.is_empty() { counts } else { joined(there, &counts) };
     }
 
-    /// Joins neighbouring intervals; the latest has been put by.
+    /// Merges neighbouring intervals; the current one is already completed.
     pub(crate) fn halve(&mut self) {
         let pairs = self.ended.chunks(2);
         self.ended =
             pairs.map(|pair| joined(&pair[0], pair.get(1).map_or(&[], Vec::as_slice))).collect();
     }
 
-    /// The latency that a share of the requests of an interval does not exceed, ns; `None` without
-    /// requests. `latest` says whether it is the one that has not been put by.
+    /// Latency quantile of an interval, ns; `None` without requests. `latest` is true for the
+    /// current interval.
     pub(crate) fn at(&self, interval: usize, latest: bool, share: f64) -> Option<Time> {
         let mut counts = self.ended.get(interval).cloned().unwrap_or_default();
         if latest {
@@ -101,7 +101,7 @@ impl Spread {
     }
 }
 
-/// The counts of both, by place.
+/// Sum of two lists of counts, by place.
 fn joined(left: &[(u16, u32)], right: &[(u16, u32)]) -> Vec<(u16, u32)> {
     let mut all = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());

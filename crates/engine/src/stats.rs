@@ -1,11 +1,11 @@
-//! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
+//! Latency statistics: exact moments, percentiles to 0.1 %, breakdown, and time series.
 
 use crate::latencies::{Latencies, LatencyHistogram};
 use crate::ranks::{Between, SumsByLatency};
 use crate::spread::Spread;
 use crate::{Breakdown, Completion, Followed, Time};
 
-/// Statistics of the latencies of one class of requests.
+/// Latency statistics of a class of requests.
 ///
 /// Count, bytes, mean, standard deviation, extremes and breakdown are exact; percentiles come from
 /// a high-dynamic-range histogram of three significant digits.
@@ -27,7 +27,7 @@ impl Default for LatencyStats {
 }
 
 impl LatencyStats {
-    /// No requests yet.
+    /// Statistics without requests.
     pub fn new() -> Self {
         LatencyStats {
             latencies: Latencies::default(),
@@ -53,7 +53,7 @@ impl LatencyStats {
         self.sums.record(place, latency, &completion.breakdown);
     }
 
-    /// Adds the counts of `other`.
+    /// Adds the statistics of `other`.
     pub fn merge(&mut self, other: &LatencyStats) {
         self.latencies.add(&other.latencies);
         self.requests += other.requests;
@@ -64,7 +64,7 @@ impl LatencyStats {
         self.sums.merge(&other.sums);
     }
 
-    /// Requests counted.
+    /// Number of requests.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -79,7 +79,7 @@ impl LatencyStats {
         if self.requests == 0 { 0.0 } else { self.sums.all().latency as f64 / self.requests as f64 }
     }
 
-    /// Standard deviation of the latency over the requests counted, ns.
+    /// Standard deviation of the latency, ns.
     pub fn std_ns(&self) -> f64 {
         if self.requests == 0 {
             return 0.0;
@@ -98,29 +98,29 @@ impl LatencyStats {
         self.max_ns
     }
 
-    /// The latencies, for percentiles and bins.
+    /// Latency histogram, for percentiles and bins.
     pub fn histogram(&self) -> LatencyHistogram {
         LatencyHistogram::new(&self.latencies, self.max_ns)
     }
 
-    /// Number of latencies per bin, shortest first. There are eight to an octave; latencies of a
-    /// bin are below [its bound](Self::bin_bound_ns) and not below the bound of its predecessor.
+    /// Number of latencies per bin, shortest first, with eight bins per octave. A bin's latencies
+    /// lie below [its bound](Self::bin_bound_ns), and at or above its predecessor's.
     pub fn bins(&self) -> impl Iterator<Item = u64> + '_ {
         self.latencies.bins()
     }
 
-    /// The bound of a bin, ns.
+    /// Upper bound of a bin, ns.
     pub fn bin_bound_ns(bin: usize) -> Time {
         Latencies::least((bin + 1) * Latencies::PLACES_OF_A_BIN)
     }
 
-    /// The sum of the latencies, ns.
+    /// Sum of latencies, ns.
     pub fn sum_ns(&self) -> f64 {
         self.sums.all().latency as f64
     }
 
-    /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
-    /// to the mean latency.
+    /// Mean of each latency part, ns, in the order of the devices' table; the parts add up to the
+    /// mean latency.
     pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::PARTS] {
         if self.requests == 0 {
             return [0.0; Breakdown::PARTS];
@@ -128,8 +128,8 @@ impl LatencyStats {
         self.sums.all().parts.map(|sum| sum as f64 / self.requests as f64)
     }
 
-    /// Requests between consecutive shares, fastest first: how many they are, and the sums of their
-    /// parts. Exact to the width of a bin of the histogram at each share.
+    /// Requests between consecutive shares, fastest first, with the sums of their parts. Exact to
+    /// the width of a histogram bin at each share.
     pub fn between(&self, shares: &[f64]) -> Vec<Between> {
         let rank = |share: &f64| (share * self.requests as f64).floor() as u64;
         let ranks: Vec<u64> = shares.iter().map(rank).collect();
@@ -137,22 +137,22 @@ impl LatencyStats {
     }
 }
 
-/// Completions over time in a bounded number of bins, whose width doubles as the run grows.
+/// Completions over time in a bounded number of bins; the bin width doubles as the run grows.
 #[derive(Debug, Clone)]
 pub struct TimeSeries {
     bin_ns: Time,
-    /// Bin of the latest instant, and its start.
+    /// Current bin, and its start time.
     latest: (usize, Time),
     bins: Vec<Bin>,
     spread: Spread,
-    /// At the end of each bin that has ended.
+    /// Device figures at the end of each completed bin.
     followed: Vec<Followed>,
 }
 
 /// One interval of a [`TimeSeries`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Completed requests.
+    /// Number of completed requests.
     pub requests: u64,
     /// Bytes requested.
     pub bytes: u64,
@@ -165,7 +165,7 @@ pub struct Bin {
 impl TimeSeries {
     const BINS: usize = 256;
 
-    /// An empty series that begins with bins of 1 ms.
+    /// An empty series with bins of 1 ms.
     pub fn new() -> Self {
         TimeSeries {
             bin_ns: 1_000_000,
@@ -192,8 +192,7 @@ impl TimeSeries {
         self.spread.record(latency);
     }
 
-    /// The latency that a share of the requests of each bin does not exceed, ns, to 2 %; `None` where
-    /// none completed.
+    /// Latency quantile of each bin, ns, to 2 %; `None` for bins without completions.
     pub fn at_share(&self, share: f64) -> Vec<Option<Time>> {
         let bins = self.bins.iter().enumerate();
         bins.map(|(bin, of)| {
@@ -203,8 +202,8 @@ impl TimeSeries {
         .collect()
     }
 
-    /// Notes the figures of the device at the end of every bin that has ended by then and was not
-    /// noted yet. Returns when the next bin ends.
+    /// Records the device's figures at the end of every completed bin not recorded yet. Returns the
+    /// end of the next bin.
     pub fn sample(&mut self, since_start: Time, figures: Followed) -> Time {
         let index = self.bin_at(since_start);
         if self.followed.len() < index {
@@ -213,7 +212,7 @@ impl TimeSeries {
         (index as Time + 1) * self.bin_ns
     }
 
-    /// When the bin ends that an instant will be in.
+    /// End of the bin that contains a point in time.
     pub fn end_of_bin(&self, since_start: Time) -> Time {
         let mut bin_ns = self.bin_ns;
         while since_start / bin_ns >= Self::BINS as Time {
@@ -222,7 +221,7 @@ impl TimeSeries {
         (since_start / bin_ns + 1) * bin_ns
     }
 
-    /// The bin of an instant, which is made to lie within the series.
+    /// Bin of a point in time; extends the series to it.
     #[inline]
     fn bin_at(&mut self, since_start: Time) -> usize {
         if since_start.wrapping_sub(self.latest.1) < self.bin_ns {
@@ -247,7 +246,7 @@ impl TimeSeries {
         bin as usize
     }
 
-    /// Joins neighbouring bins, so that each covers twice the time.
+    /// Merges neighbouring bins, so that each covers twice the time.
     fn halve(&mut self) {
         self.bin_ns *= 2;
         let joined = self.bins.chunks(2).map(|pair| {
@@ -275,7 +274,7 @@ impl TimeSeries {
         &self.bins
     }
 
-    /// The figures of the device at the end of the bins that had ended when it was last sampled.
+    /// Device figures at the ends of completed bins, up to the last sample.
     pub fn followed(&self) -> &[Followed] {
         &self.followed
     }
@@ -314,7 +313,7 @@ mod tests {
         assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
     }
 
-    /// Percentiles and merging against a sorted list: whatever the latencies, in whatever parts.
+    /// Percentiles and merging, compared with a sorted list.
     #[test]
     fn percentiles_are_those_of_a_sorted_list_and_parts_make_the_whole() {
         for count in [1_usize, 2, 3, 7, 100, 1001] {
@@ -376,7 +375,7 @@ mod tests {
                 (60_000.0 * slow.requests as f64, 0.0)
             );
         }
-        // Ranks within a bin are interpolated: right to the width of a bin, an eighth.
+        // Ranks within a bin are interpolated: exact to the width of a bin, an eighth.
         let half: f64 = (1000..1500).map(f64::from).sum();
         assert!((bands[0].parts_ns[5] / half - 1.0).abs() < 0.125);
         let mut merged = LatencyStats::new();
@@ -421,7 +420,7 @@ mod tests {
     fn figures_are_sampled_at_the_ends_of_bins_whatever_their_width() {
         let mut series = TimeSeries::new();
         let counts = |erases| Followed([0, erases, 0, 0, 0, 0, 0]);
-        // An erasure every 300 us; between 100 ms and 150 ms nothing happens.
+        // An erase every 300 us; nothing happens between 100 ms and 150 ms.
         let mut next = 0;
         for number in 0..2000u64 {
             let now =
@@ -446,8 +445,8 @@ mod tests {
     #[test]
     fn the_median_of_a_bin_is_that_of_its_requests_however_often_bins_are_joined() {
         let mut series = TimeSeries::new();
-        // Half of the requests of each bin take 5 us, four in ten 50 us, one in ten 2 ms; of the
-        // last tenth of the run all take 1 ms.
+        // Half of each bin's requests take 5 us, 40 % take 50 us, 10 % take 2 ms. In the last tenth
+        // of the run all take 1 ms.
         for number in 0..10_000u64 {
             let latency = match number % 10 {
                 _ if number >= 9_000 => 1_000_000,

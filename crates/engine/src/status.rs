@@ -6,19 +6,19 @@ pub enum Status {
     /// Success.
     #[default]
     Ok,
-    /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
+    /// The device accepts no more writes; the request was executed in part at most.
     ReadOnly,
-    /// The power went before the answer: nothing, a part, or all of what was asked has been done.
+    /// Power was lost before completion; none, part, or all of the request was executed.
     PowerLost,
-    /// The data are lost, at least in part.
+    /// At least part of the data is lost.
     Unreadable,
-    /// A field of the command is not possible.
+    /// A field of the command is invalid.
     InvalidField,
-    /// The window of a zone cannot do this.
+    /// The zone's window does not allow this operation.
     InvalidZoneOperation,
-    /// No zone may have a window more.
+    /// The limit of windows is reached.
     NoWindow,
-    /// The range goes beyond the capacity, or over the border, of a zone.
+    /// The range exceeds the zone's capacity or crosses its border.
     ZoneBoundary,
     /// The zone is full.
     ZoneFull,
@@ -32,17 +32,17 @@ pub enum Status {
     TooManyActive,
     /// All open zones are in use, and none can be closed.
     TooManyOpen,
-    /// The state of the zone does not allow this.
+    /// The zone's state does not allow this operation.
     InvalidTransition,
-    /// The data differ from the given ones.
+    /// The data differ from the expected data.
     CompareFailure,
-    /// The range lies outside all namespaces, or crosses an end.
+    /// The range lies outside all namespaces, or crosses the end of one.
     OutOfRange,
-    /// The namespace may not map as much.
+    /// The mapping limit of the namespace is reached.
     CapacityExceeded,
     /// A command exceeds the limit of ranges or data.
     SizeLimit,
-    /// A fused pair has more data than are compared and written as one.
+    /// A fused pair exceeds the atomic size.
     AtomicExceeded,
 }
 
@@ -97,8 +97,8 @@ impl Status {
         }
     }
 
-    /// Status code type and code of NVMe (base specification, and the command sets of blocks and of zones), where it is
-    /// a refusal that has one.
+    /// Status code type and code of NVMe (base specification, and the command sets of blocks and
+    /// zones), for errors that have one.
     pub fn nvme(self) -> Option<(u8, u8)> {
         Some(match self {
             Status::Ok | Status::ReadOnly | Status::PowerLost | Status::Unreadable => return None,
@@ -127,7 +127,7 @@ impl Status {
         self == Status::Ok
     }
 
-    /// The status of a whole of which one part ended so and another `other`: it fails with any part.
+    /// Combined status of two parts: an error if either part failed.
     #[inline]
     pub fn and(self, other: Status) -> Status {
         if self.is_ok() { other } else { self }

@@ -7,11 +7,11 @@ use crate::Status;
 pub enum ZoneState {
     /// The zone holds no data.
     Empty,
-    /// Opened by a write.
+    /// Open after a write.
     Implicit,
-    /// Opened by the host.
+    /// Open by request of the host.
     Explicit,
-    /// Active and not open.
+    /// Active but not open.
     Closed,
     /// The zone takes no more writes.
     Full,
@@ -22,7 +22,7 @@ pub enum ZoneState {
 }
 
 impl ZoneState {
-    /// Every state, in the order of the standard's table, with its name in results.
+    /// All states in the order of the standard's table, with their names in results.
     pub const ALL: [(ZoneState, &'static str); 7] = [
         (ZoneState::Empty, "empty"),
         (ZoneState::Implicit, "implicitly_open"),
@@ -49,7 +49,7 @@ impl ZoneState {
         self.is_open() || self == ZoneState::Closed
     }
 
-    /// Status of a refused write, in a state that takes no writes.
+    /// Status of a write rejected in this state; `None` if the state accepts writes.
     pub fn refuses_writes(self) -> Option<Status> {
         match self {
             ZoneState::Full => Some(Status::ZoneFull),

@@ -1,4 +1,4 @@
-//! The run loop, on devices that answer by a script.
+//! The run loop with scripted devices.
 
 use super::*;
 use crate::{Arrival, Breakdown, Lba, Op, Part, Request, Status};
@@ -34,7 +34,7 @@ impl Device for Together {
     }
 }
 
-/// One request every nanosecond up to a number.
+/// One request per nanosecond, up to a number.
 struct Steady(u64, u64);
 
 impl Workload for Steady {
@@ -101,7 +101,7 @@ fn the_observer_can_end_a_run() {
     assert_eq!((run.asked, run.unanswered), (2 * TICK, 0));
 }
 
-/// Answers each request after 10 ns, and refuses it after its end.
+/// Completes each request after 10 ns, and rejects requests after its end of life.
 struct Tenfold {
     waiting: Vec<(Time, Request)>,
     end: Time,
@@ -140,7 +140,7 @@ impl Device for Tenfold {
     }
 }
 
-/// A clock that asks every 25 ns, and a loop that asks on each answer to its own request.
+/// Two clients: one submits every 25 ns, the other on each completion of its own.
 #[derive(Default)]
 struct ClockAndLoop {
     clock: Time,
@@ -190,17 +190,17 @@ fn an_answer_may_bring_the_next_arrival_forward() {
 fn what_was_asked_of_a_device_that_ends_is_answered() {
     let mut count = Count::default();
     let run = drive(&mut Tenfold::until(45), &mut Steady(0, 1000), Time::MAX, &mut count);
-    // A request and an answer each ns; it ends with the answer at 45.
+    // A submission and a completion per nanosecond; it ends with the completion at 45.
     let run = run.unwrap();
     assert_eq!((run.asked, run.unanswered), (45, 0));
     assert_eq!((count.completions, count.failed), (45, 9));
-    // A load that has ended gets all its requests answered.
+    // A load on a device at end of life gets completions for all its requests.
     let mut count = Count::default();
     let run = drive(&mut Tenfold::until(0), &mut Steady(0, 1000), Time::MAX, &mut count);
     assert_eq!((run.unwrap().asked, count.failed), (1000, 1000));
 }
 
-/// Answers at once.
+/// Completes every request at once.
 #[derive(Default)]
 struct AtOnce(Vec<Completion>);
 
@@ -223,7 +223,7 @@ impl Device for AtOnce {
     }
 }
 
-/// Issues a request on each completion, up to a number; whether only time ends it.
+/// Submits a request on each completion, up to a number; true if only time ends it.
 struct Again(u64, bool);
 
 impl Workload for Again {
@@ -258,8 +258,8 @@ fn a_load_that_only_time_ends_is_given_up_where_time_stands_still() {
         problem.contains("it ends by time (a clock)") && problem.contains("a trim"),
         "{problem}"
     );
-    // Soon after `MOST_AT_ONCE` answers.
+    // Soon after `MOST_AT_ONCE` completions.
     assert!((u64::MAX - left) / 2 <= MOST_AT_ONCE, "{left}");
-    // A load with an end of its own may have any number of requests at one instant.
+    // A load with its own end may have any number of requests at one point in time.
     assert_eq!(run(Again(3 * MOST_AT_ONCE, false)), (Ok(3 * MOST_AT_ONCE), 0));
 }

@@ -1,8 +1,9 @@
-//! Few events in order: a short list. A new event was inserted later than all events in the list.
+//! Few events in order: a short list. Each new event was inserted later than all events in the
+//! list.
 
 use super::key::{is_before, is_same};
 
-/// Events in order of time, in a ring.
+/// Events in time order, in a ring buffer.
 #[derive(Debug, Clone)]
 pub(super) struct Few {
     keys: Box<[u128; PLACES]>,
@@ -12,8 +13,8 @@ pub(super) struct Few {
 
 const PLACES: usize = 32;
 
-/// Maximum number of events. One more in its middle moves half of them, which is dearer than to use
-/// the wheel.
+/// Maximum number of events. Inserting in the middle moves half of them, which for more events is
+/// slower than the wheel.
 pub(super) const MOST: usize = 20;
 
 const _: () = assert!(MOST < PLACES && PLACES.is_power_of_two());
@@ -34,8 +35,7 @@ impl Few {
         self.count
     }
 
-    /// Position of the event with a number: 0 is the first, numbers may be out of bounds on both
-    /// sides.
+    /// Ring place of the event at an index; the index may be out of bounds on both sides.
     #[inline]
     fn place(&self, number: usize) -> usize {
         self.from.wrapping_add(number) % PLACES
@@ -46,10 +46,10 @@ impl Few {
         (self.count > 0).then(|| self.keys[self.from % PLACES])
     }
 
-    /// Appends an event; whether that is where it belongs, and there is room.
+    /// Appends an event. Returns false if it does not belong at the end, or the list is full.
     #[inline]
     pub(super) fn push(&mut self, key: u128) -> bool {
-        // In an empty list this is a former event: wherever the new one goes is right.
+        // In an empty list this compares with a former event, and either outcome is correct.
         let last = self.place(self.count.wrapping_sub(1));
         if is_before(key, self.keys[last]) || self.count >= MOST {
             return false;
@@ -60,13 +60,13 @@ impl Few {
         true
     }
 
-    /// Inserts an event in order; whether there is room.
+    /// Inserts an event in order. Returns false if the list is full.
     pub(super) fn insert(&mut self, key: u128) -> bool {
         let (from, count) = (self.from, self.count);
         if count >= MOST {
             return false;
         }
-        // The shorter half makes room.
+        // The shorter half moves.
         if count > 0 && is_before(key, self.keys[self.place(count / 2)]) {
             self.from = from.wrapping_sub(1) % PLACES;
             let mut place = self.from;
@@ -93,7 +93,7 @@ impl Few {
         true
     }
 
-    /// Removes the first event of a list that is not empty; and the one that is first then.
+    /// Removes the first event of a nonempty list. Returns the new first one.
     #[inline]
     pub(super) fn pass_first(&mut self) -> Option<u128> {
         self.from = self.from.wrapping_add(1) % PLACES;
@@ -108,7 +108,7 @@ impl Few {
         Some(first)
     }
 
-    /// Removes an event; whether it was there.
+    /// Removes an event. Returns false if it is not there.
     pub(super) fn remove(&mut self, key: u128) -> bool {
         let is_it = |number: &usize| is_same(self.keys[self.place(*number)], key);
         let Some(number) = (0..self.count).find(is_it) else {

@@ -1,11 +1,11 @@
-//! The event queue against a sorted map.
+//! The event queue compared with a sorted map.
 
 use super::*;
 use crate::Random;
 use std::collections::BTreeMap;
 
 impl EventQueue {
-    /// No events are left, and no memory in use.
+    /// Checks that no events are left.
     fn is_clean(&self) -> bool {
         let places = std::iter::successors(Some(self.free), |place| Some(self.next[at(*place)]));
         self.first == NEVER
@@ -48,14 +48,14 @@ fn a_cancelled_event_never_happens_and_the_others_keep_their_order() {
     queue.cancel(events[1]);
     queue.cancel(events[0]);
     assert_eq!(queue.next_at(), Some(11));
-    // An equal payload at an equal time is another event.
+    // Equal payloads at equal times are distinct events.
     queue.push(11, 3);
     let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
     assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
     assert!(queue.is_clean());
 }
 
-/// Against a sorted map: few events and many, near ones and far ones, cancelled ones.
+/// Compared with a sorted map: few and many events, near and far ones, cancelled ones.
 #[test]
 fn whatever_is_asked_for_leaves_in_order() {
     let mut random = crate::Xoshiro256::new(3, 5);
@@ -72,7 +72,7 @@ fn whatever_is_asked_for_leaves_in_order() {
                     let span = spans[random.below(spans.len() as u64) as usize];
                     let at = now + random.below(span);
                     let payload = random.below(1 << PAYLOAD_BITS) as u32;
-                    // Some stand in line, or want to.
+                    // Some go to a line.
                     let event = if random.below(8) == 0 {
                         let line = random.below(EventQueue::LINES as u64) as usize;
                         queue.push_in_line(line, at, payload);
@@ -138,7 +138,8 @@ fn a_queue_that_was_emptied_ahead_of_time_is_as_good_as_new() {
     assert!(queue.is_clean());
 }
 
-/// More than the list holds go to the wheel, and come back when they are much fewer.
+/// The queue moves to the wheel above the list's capacity, and returns only when events are much
+/// fewer.
 #[test]
 fn events_go_to_and_fro_only_where_their_number_changes_much() {
     let mut queue = EventQueue::new();
