@@ -1,4 +1,4 @@
-//! Volts, amperes, watts and joules: the electrical values of a datasheet.
+//! Electrical values of a data sheet: volts, amperes, watts and joules.
 
 use crate::quantity::{QuantityError, Unit, parse, pattern, show};
 use crate::{Setting, Values};
@@ -8,8 +8,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// Declares a quantity: its name, its units, the largest accepted value, and the number of smallest
-/// units in one base unit.
+/// Declares a quantity: name, units, largest accepted value, and number of smallest units per base
+/// unit.
 macro_rules! quantities {
     ($(
         $(#[$doc:meta])*
@@ -87,21 +87,21 @@ quantities! {
     Energy: "an energy", "16.5uJ", joules, 12, 1_000_000, JOULES;
 }
 
-/// A quantity whose unit may be left out.
+/// A quantity whose unit is optional.
 pub trait Electric:
     PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
 {
-    /// Form of a value, for people.
+    /// Syntax of a value, for people.
     const EXPECTED: &'static str;
 
-    /// Form of a value with its unit, as a regular expression.
+    /// Syntax of a value with its unit, as a regular expression.
     fn pattern() -> String;
 
-    /// Value of a number without a unit, if it is valid.
+    /// Value of a number without a unit, if valid.
     fn of_plain(number: f64) -> Option<Self>;
 }
 
-/// A quantity of a key that was a plain number once, and may still be.
+/// A quantity whose key used to be a plain number, which it still accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrPlain<T>(pub T);
 

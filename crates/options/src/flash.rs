@@ -1,10 +1,10 @@
-//! Quantities of flash: sensing times by the type of a page, the rate of a bus, times that may be off.
+//! Quantities of flash: sensing times by page type, bus rates, and times of optional operations.
 
 use crate::{Duration, QuantityError, Values};
 use std::fmt;
 use std::str::FromStr;
 
-/// Page types of a word line at most: five bits a cell.
+/// Maximum number of page types of a word line: five bits per cell.
 pub const MOST_PAGE_TYPES: usize = 5;
 
 crate::text_setting!(PageTimes: "a time with its unit, such as \"45us\", or one for each type of page, such as \"38us, 45us, 62us\"", PageTimes::values());
@@ -12,7 +12,7 @@ crate::text_setting!(BusRate: "transfers a second with the unit, such as \"1200M
 crate::optional!(BusRate);
 crate::text_setting!(Maybe: "a time with its unit, such as \"35us\", or \"none\"", Values::words_or(&["none"], Duration::pattern()));
 
-/// A time for all types of page, or one for each.
+/// One time for all page types, or one per type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageTimes {
     times: [Duration; MOST_PAGE_TYPES],
@@ -20,12 +20,12 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// An equal time for every type.
+    /// The same time for every type.
     pub const fn of(time: Duration) -> Self {
         PageTimes { times: [time; MOST_PAGE_TYPES], count: 1 }
     }
 
-    /// One time per type; at least one, at most five.
+    /// One time per type, from one to five.
     pub fn each(times: &[Duration]) -> Option<Self> {
         if times.is_empty() || times.len() > MOST_PAGE_TYPES {
             return None;
@@ -35,18 +35,18 @@ impl PageTimes {
         Some(PageTimes { times: all, count: times.len() })
     }
 
-    /// Number of distinct types; 1 if all have the same time.
+    /// Number of times; 1 if all types share one.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// The time of a type.
+    /// Time of a page type.
     #[inline]
     pub const fn of_type(&self, kind: usize) -> Duration {
         self.times[if self.count == 1 { 0 } else { kind }]
     }
 
-    /// All distinct times.
+    /// All times.
     pub fn all(&self) -> &[Duration] {
         &self.times[..self.count]
     }
@@ -77,17 +77,17 @@ impl fmt::Display for PageTimes {
     }
 }
 
-/// The rate of an 8-bit bus: a transfer moves a byte.
+/// Rate of an 8-bit bus; each transfer moves a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BusRate(u32);
 
 impl BusRate {
-    /// `mega` million transfers a second.
+    /// A rate of `mega` million transfers per second.
     pub const fn of(mega: u32) -> Self {
         BusRate(mega)
     }
 
-    /// The time for `bytes`, in nanoseconds, rounded to the nearest.
+    /// Transfer time of `bytes`, rounded to the nearest nanosecond.
     pub fn time_ns(self, bytes: u64) -> u64 {
         let rate = u64::from(self.0);
         (bytes * 1000 + rate / 2) / rate
@@ -116,7 +116,7 @@ impl fmt::Display for BusRate {
     }
 }
 
-/// A time, or none: what takes it does not happen.
+/// A time, or none if the operation does not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Maybe(pub Option<Duration>);
 
@@ -124,7 +124,7 @@ impl Maybe {
     /// The operation does not happen.
     pub const NONE: Maybe = Maybe(None);
 
-    /// Nanoseconds, if the operation happens.
+    /// Time in nanoseconds, if the operation happens.
     pub fn ns(self) -> Option<u64> {
         self.0.map(Duration::ns)
     }

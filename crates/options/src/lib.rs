@@ -1,10 +1,11 @@
-//! Quantities with units ("25us", "4KiB"), and the table from which every config section is made.
+//! Quantities with units ("25us", "4KiB"), and the macro that declares config sections.
 //!
-//! A section is declared once, with [`options!`]: name, type, default and meaning of each key, and with `where` the
-//! condition under which it has an effect (`when.rs`). From a row follow the resolved struct that the program uses,
-//! the partial struct of a file or an override, the merging of layers, the reference and schema of the keys, and
-//! the refusal of a key that is stated where it has no effect. Devices and workloads both declare sections, so this
-//! is a crate of its own, which the engine does not need.
+//! A section is declared once, with [`options!`]: name, type, default and description of each key.
+//! `where` states the condition under which the key has an effect (`when.rs`). The declaration
+//! generates the resolved struct, the partial struct of a file or override, the merging of layers,
+//! and the keys' reference and schema. It also rejects keys stated where they have no effect.
+//! Devices and workloads both declare sections, so this is a crate of its own, which the engine
+//! does not need.
 
 #![cfg_attr(
     test,

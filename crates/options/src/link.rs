@@ -1,14 +1,14 @@
-//! Host links by name, valid as bandwidths.
+//! Named host links, accepted as bandwidths.
 
 use crate::nearest;
 
 /// A named link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// The word in the config.
+    /// Name in a configuration.
     pub name: &'static str,
-    /// Data it carries in one direction, in bytes per second, encoding and framing of the wire
-    /// taken off, the protocol above them not.
+    /// Bytes per second in one direction, after line encoding and framing, before protocol
+    /// overhead.
     pub bytes_per_second: u64,
     /// Source of the rate.
     pub source: &'static str,
@@ -29,8 +29,9 @@ const PCIE_4: &str = "PCI Express 4.0: 16 GT/s a lane, 128b/130b";
 const PCIE_5: &str = "PCI Express 5.0: 32 GT/s a lane, 128b/130b";
 const PCIE_6: &str = "PCI Express 6.0: 64 GT/s a lane, flits of 256 B less 14 B of CRC and FEC";
 
-/// Bytes per second of a lane. From 6.0 on nothing is encoded (PAM4, 1b/1b); of a flit's 256 B, 236
-/// are packets and 6 of the data link layer, whose traffic shares the lane with packets before too.
+/// Bytes per second per lane. From generation 6.0 on there is no line encoding (PAM4, 1b/1b). Of a
+/// flit's 256 B, 236 are packets and 6 belong to the data link layer, whose traffic always shares
+/// the lane with packets.
 const LANE_3: u64 = 8_000_000_000 / 8 * 128 / 130;
 const LANE_4: u64 = 16_000_000_000 / 8 * 128 / 130;
 const LANE_5: u64 = 32_000_000_000 / 8 * 128 / 130;
@@ -40,7 +41,7 @@ const fn link(name: &'static str, bytes_per_second: u64, source: &'static str) -
     Link { name, bytes_per_second, source }
 }
 
-/// Every link that has a name.
+/// All named links.
 pub const LINKS: &[Link] = &[
     link("usb-1", 1_216_000, USB_1),
     link("usb-2", 53_248_000, USB_2),
@@ -87,12 +88,12 @@ pub const LINKS: &[Link] = &[
     link("pcie6-x16", 16 * LANE_6, PCIE_6),
 ];
 
-/// The link called `name`.
+/// The link with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.name == name)
 }
 
-/// The links most likely meant by `typo`, if any name is near: prefixes first, then the nearest.
+/// Links that a misspelt name probably means: prefixes first, then the nearest.
 pub(crate) fn near(typo: &str) -> Option<String> {
     let names = || LINKS.iter().map(|link| link.name);
     let begun: Vec<&str> =

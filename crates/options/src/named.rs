@@ -1,14 +1,14 @@
-//! Sections of one kind, each under a name that the user gives it.
+//! Sections of the same kind, each under a name chosen by the user.
 
 use crate::{Idle, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
 
-/// The placeholder for the name in the reference of keys: `workload.classes.*.rate`.
+/// Placeholder for the name in the reference of keys: `workload.classes.*.rate`.
 pub const ANY_NAME: &str = "*";
 
-/// Sections by name, in order of names. Layers that name the same section refine it.
+/// Sections ordered by name. Layers that name the same section refine it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Named<T>(pub BTreeMap<String, T>);

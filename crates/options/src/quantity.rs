@@ -1,15 +1,15 @@
-//! Integer quantities, written as text with a unit.
+//! Integer quantities, written with a unit.
 
 use crate::{Values, link, unit_hint};
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not the quantity that was expected: says what would have been.
+/// Error of a text that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError(String);
 
 impl QuantityError {
-    /// An error with this message.
+    /// An error with the given message.
     pub(crate) fn new(problem: String) -> Self {
         QuantityError(problem)
     }
@@ -23,7 +23,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// A unit: how it is written and how many base units it is.
+/// A unit: its name, and its size in base units.
 pub(crate) type Unit = (&'static str, u128);
 
 const TIME_PS: &[Unit] = &[
@@ -51,14 +51,14 @@ pub(crate) const SIZE_BYTES: &[Unit] = &[
 pub(crate) const CAPACITANCE_NF: &[Unit] =
     &[("nF", 1), ("uF", 1_000), ("mF", 1_000_000), ("F", 1_000_000_000)];
 
-/// Splits "1.5ms" into its number and its unit, and returns the amount in base units.
+/// Splits "1.5ms" into number and unit, and returns the amount in base units.
 ///
 /// The number is read as a decimal fraction, not as floating point: "0.1us" is exactly 100 ns.
 pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
     parse_per(text, "", units, what)
 }
 
-/// [`parse`] of a text behind whose unit there was `per`, such as "/s".
+/// [`parse`] of a text from which `per`, such as "/s", was removed behind the unit.
 fn parse_per(text: &str, per: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
     let choices = || units.iter().map(|u| format!("{}{per}", u.0)).collect::<Vec<_>>().join(", ");
     let expected = |problem: &str| {
@@ -92,7 +92,7 @@ fn parse_per(text: &str, per: &str, units: &[Unit], what: &str) -> Result<u128, 
     Ok(amount / divisor)
 }
 
-/// The texts that [`parse`] reads with such units, as a regular expression.
+/// Regular expression of the texts that [`parse`] accepts with these units.
 pub(crate) fn pattern(units: &[Unit]) -> String {
     let units: Vec<&str> = units.iter().map(|unit| unit.0).collect();
     format!(r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:{})\s*", units.join("|"))
@@ -125,12 +125,12 @@ crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a li
 
 crate::optional!(Duration);
 
-/// A span of time: whole nanoseconds.
+/// A duration in whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// From nanoseconds.
+    /// A duration of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Duration(ns)
     }
@@ -140,7 +140,7 @@ impl Duration {
         self.0
     }
 
-    /// Form of a value, as a regular expression.
+    /// Syntax of a value, as a regular expression.
     pub fn pattern() -> String {
         pattern(&NANOSECONDS)
     }
@@ -171,17 +171,17 @@ impl fmt::Display for Duration {
     }
 }
 
-/// Time per byte: whole picoseconds, because fast buses need fractions of a nanosecond.
+/// Time per byte in whole picoseconds, because fast buses take fractions of a nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct PerByte(u64);
 
 impl PerByte {
-    /// From picoseconds.
+    /// A time of `ps` picoseconds per byte.
     pub const fn from_ps(ps: u64) -> Self {
         PerByte(ps)
     }
 
-    /// The time for `bytes`, in nanoseconds, rounded to the nearest.
+    /// Transfer time of `bytes`, rounded to the nearest nanosecond.
     pub fn time_ns(self, bytes: u64) -> u64 {
         (self.0 * bytes + 500) / 1000
     }
@@ -191,7 +191,7 @@ impl FromStr for PerByte {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let ps = parse(text, &TIME_PS[..3], "a time per byte")?;
-        // A millisecond a byte is slower than any bus; the bound keeps products within 64 bits.
+        // No bus needs a millisecond per byte; the bound keeps products within 64 bits.
         if ps > 1_000_000_000 {
             return Err(QuantityError(format!(
                 "\"{text}\" is too long a time per byte (at most 1ms)"
@@ -212,7 +212,7 @@ impl fmt::Display for PerByte {
 pub struct Size(u64);
 
 impl Size {
-    /// From bytes.
+    /// A size of `bytes` bytes.
     pub const fn from_bytes(bytes: u64) -> Self {
         Size(bytes)
     }
@@ -222,7 +222,7 @@ impl Size {
         self.0
     }
 
-    /// Form of a value, as a regular expression.
+    /// Syntax of a value, as a regular expression.
     pub fn pattern() -> String {
         pattern(SIZE_BYTES)
     }
@@ -253,7 +253,7 @@ impl fmt::Display for Size {
 pub struct Capacitance(u64);
 
 impl Capacitance {
-    /// Farads.
+    /// The value in farads.
     pub fn farads(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -274,7 +274,7 @@ impl fmt::Display for Capacitance {
     }
 }
 
-/// A data rate in bytes per second; zero inside means without limit.
+/// A data rate in bytes per second; 0 internally means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bandwidth(u64);
 
@@ -292,13 +292,13 @@ impl Bandwidth {
         Values::Either(vec![Values::words(&words), Values::Pattern(rate)])
     }
 
-    /// The time for `bytes`, in nanoseconds, rounded to the nearest.
+    /// Transfer time of `bytes`, rounded to the nearest nanosecond.
     pub fn time_ns(self, bytes: u64) -> u64 {
         if self.0 == 0 {
             return 0;
         }
         let (billionths, half) = (bytes.checked_mul(1_000_000_000), self.0 / 2);
-        // Up to 18 GB a division of 64 bits does, which is many times as fast as one of 128.
+        // Up to 18 GB a 64-bit division suffices, which is many times faster than a 128-bit one.
         if let Some(sum) = billionths.and_then(|it| it.checked_add(half)) {
             return sum / self.0;
         }
@@ -386,7 +386,7 @@ mod tests {
     fn sizes_and_rates() {
         assert_eq!("4KiB".parse::<Size>().unwrap().bytes(), 4096);
         assert_eq!("1.5 kB".parse::<Size>().unwrap().bytes(), 1500);
-        // The original simulator's host transfer: 0.2384 us a sector.
+        // Host transfer of the original simulator: 0.2384 us per sector.
         let link: Bandwidth = "2147.651007MB/s".parse().unwrap();
         assert_eq!(link.time_ns(4096), 1907);
         assert_eq!(link.time_ns(512 * 1000), 238_400);
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(sata, "300MB/s".parse().unwrap());
         assert_eq!(sata.time_ns(4096), 13_653);
         assert_eq!("pcie-x8".parse::<Bandwidth>().unwrap().to_string(), "2GB/s");
-        // 31.5 GB/s and 121 GB/s in the tables of the field.
+        // Published tables state 31.5 GB/s and 121 GB/s.
         assert_eq!("pcie4-x16".parse::<Bandwidth>(), "31507692304B/s".parse());
         assert_eq!("pcie6-x16".parse::<Bandwidth>(), "121GB/s".parse());
         for link in crate::LINKS {

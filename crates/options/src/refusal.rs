@@ -1,13 +1,13 @@
-//! Refusal of a key: its value contradicts another, or it has no effect.
+//! Rejection of a key whose value contradicts another, or that has no effect.
 
 use std::fmt;
 
 /// A config value that contradicts another or cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// The offending keys, the first the most likely culprit.
+    /// Keys involved, the most likely culprit first.
     pub keys: Vec<String>,
-    /// The value and the rule that it breaks, in one sentence.
+    /// The value and the violated rule, in one sentence.
     pub problem: String,
 }
 
@@ -33,12 +33,12 @@ pub struct Idle {
     pub path: String,
     /// Condition under which the key applies, completing "applies ..".
     pub applies: &'static str,
-    /// True if the key has its default nevertheless.
+    /// True if the key has its default value.
     pub is_default: bool,
 }
 
 impl Idle {
-    /// The refusal of the key where it is stated.
+    /// Error for a layer that states this key.
     pub fn refusal(&self) -> Invalid {
         let problem = format!("this has no effect here; the key applies {}", self.applies);
         Invalid::new(&[&self.path], problem)

@@ -6,15 +6,15 @@ use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
-/// The value of a config key: a value, or a section of further keys.
+/// A config value: a single value, or a section of keys.
 ///
-/// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
-/// one another and completed with the defaults they make the setting.
+/// Each layer (preset, file, command line) yields a [`Partial`](Setting::Partial). Overlaid and
+/// completed with defaults they yield the setting.
 pub trait Setting: Sized + PartialEq {
-    /// Keys of the section in one layer: possibly nothing.
+    /// Keys of the section in one layer; may be empty.
     type Partial: Default + DeserializeOwned;
 
-    /// Lays `over` on `under`: what `over` says wins.
+    /// Overlays `under` with `over`, which takes precedence.
     fn overlay(under: &mut Self::Partial, over: Self::Partial);
 
     /// Fills keys missing in all layers from `default`.
@@ -23,8 +23,8 @@ pub trait Setting: Sized + PartialEq {
     /// Appends a row for this key, or for each key of this section, to the reference.
     fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>);
 
-    /// Appends this key, or the keys of this section, if they have no effect in `whole`: all of them if it
-    /// is said already where they would (`applies`), else those whose rows say so.
+    /// Appends this key, or this section's keys, if they have no effect in `whole`. With `applies`
+    /// a condition outside already rules out all of them; otherwise each row's condition decides.
     fn idle(
         &self,
         _default: &Self,
@@ -35,44 +35,44 @@ pub trait Setting: Sized + PartialEq {
     ) {
     }
 
-    /// The section with the default of each key that has no effect in `whole`.
+    /// This section, with defaults for keys that have no effect in `whole`.
     #[must_use]
     fn settle(self, _default: Self, _whole: &dyn Any) -> Self {
         self
     }
 
-    /// Facts for conditions, if they are not the section itself.
+    /// Facts that conditions test, if not the section itself.
     fn facts(&self) -> Option<Box<dyn Any>> {
         None
     }
 }
 
-/// One row of the reference of config keys: the description of a key in the documentation, the lists,
-/// the messages and the schema.
+/// A row of the key reference: description of a key for documentation, listings, messages and the
+/// schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyInfo {
     /// Full path, such as `device.timing.read`.
     pub path: String,
     /// Description of the key.
     pub doc: String,
-    /// Form of a value, for people.
+    /// Syntax of a value, for people.
     pub expected: String,
-    /// Form of a value, for programs.
+    /// Accepted values, for programs.
     pub values: Values,
-    /// The default in TOML syntax; empty when there is none.
+    /// Default in TOML syntax; empty without a default.
     pub default: String,
     /// Description of the key's table.
     pub section: String,
 }
 
 impl KeyInfo {
-    /// Replaces the values accepted by the type.
+    /// Replaces the accepted values.
     pub(crate) fn takes(&mut self, values: Values, expected: &str) {
         self.values = values;
         expected.clone_into(&mut self.expected);
     }
 
-    /// Restricts the key to a condition, in words.
+    /// Adds a condition, in words.
     pub(crate) fn applies(&mut self, when: &str) {
         self.doc = format!("{}\nApplies {when}.", self.doc);
     }
@@ -80,15 +80,15 @@ impl KeyInfo {
 
 /// An enumeration whose values are words, made by [`choices!`](crate::choices).
 pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
-    /// Every word, with its meaning.
+    /// All words, with their descriptions.
     const WORDS: &'static [(&'static str, &'static str)];
 }
 
-/// Least share of the letters of a word that a typo has right.
+/// Minimum share of a word's letters that a typo must match.
 const LEAST_RIGHT: f64 = 0.6;
 
-/// The word in `words` that `typo` was most likely meant to be, if any is near: it begins so, or is misspelt in
-/// few letters. A word that only begins alike means something else.
+/// The word that `typo` probably means, if one is near: a completion, or a misspelling by a few
+/// letters. A common beginning alone does not count.
 pub fn nearest<'a>(typo: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     words
         .into_iter()
@@ -130,7 +130,7 @@ macro_rules! leaf_body {
     };
 }
 
-/// True if a plain value has no effect.
+/// Checks that a plain value has no effect.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! idle_leaf {
@@ -153,9 +153,9 @@ macro_rules! idle_leaf {
     };
 }
 
-/// Makes a type whose config value is a text a [`Setting`]: it must have `FromStr` and `Display`,
-/// which are each other's inverse. Other TOML types are refused with `$expected`, and the texts are
-/// [`$values`](crate::Values).
+/// Implements [`Setting`] for a type written as text: it needs mutually inverse `FromStr` and
+/// `Display`. Other TOML types are rejected with `$expected`; `$values` describes the accepted
+/// texts ([`Values`](crate::Values)).
 #[macro_export]
 macro_rules! text_setting {
     ($name:ty: $expected:expr, $values:expr) => {
@@ -195,8 +195,7 @@ macro_rules! text_setting {
     };
 }
 
-/// Serde and [`Setting`] for a type that is a word or a number, from its description for people and
-/// for programs, its words, its numbers, and its spelling.
+/// Implements Serde and [`Setting`] for a type that is a word or a number.
 #[macro_export]
 macro_rules! word_or_number {
     ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
@@ -262,7 +261,7 @@ macro_rules! word_or_number {
     };
 }
 
-/// Makes an optional value a [`Setting`]: a key that may be left out.
+/// Implements [`Setting`] for an optional value: a key that may be omitted.
 #[macro_export]
 macro_rules! optional {
     ($type:ty) => {

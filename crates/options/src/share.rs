@@ -1,13 +1,13 @@
-//! Shares, written as a number or in percent: 0.28 is 28 %.
+//! Shares as numbers or percentages: 0.28 is 28 %.
 
 use crate::{KeyInfo, Values};
 use serde::{Deserializer, de};
 use std::fmt;
 
-/// The texts that [`share`] reads.
+/// Syntax of the texts that [`share`] accepts.
 pub const PERCENT: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+) ?%";
 
-/// The part that a text in percent stands for, to the nearest number; `None` where it is none.
+/// Share for a percentage, to the nearest number; `None` if the text is not a percentage.
 pub fn share(text: &str) -> Option<f64> {
     let number = text.strip_suffix('%')?;
     let number = number.strip_suffix(' ').unwrap_or(number);
@@ -16,8 +16,8 @@ pub fn share(text: &str) -> Option<f64> {
     format!("{number}e-2").parse().ok().filter(|_| is_plain)
 }
 
-/// The question that a number above 1 raises where a part of something is meant, after a message; none where it
-/// is unlikely to be a percentage.
+/// Hint for a message about a share above 1: asks if a percentage was meant; empty if that is
+/// unlikely.
 pub fn percent_meant(number: f64) -> String {
     let is_likely = number > 1.0 && number <= 100.0;
     if !is_likely {
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// The row of a key decides: the words of its description do not.
+    /// The row of a key decides; the words of its description do not.
     #[test]
     fn a_key_that_is_a_share_takes_percent_and_others_refuse_it() {
         let read = |text: &str| toml::from_str::<SharesPartial>(text);

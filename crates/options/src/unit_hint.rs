@@ -1,8 +1,8 @@
-//! Guesses at an invalid unit: hints for messages.
+//! Hints for messages about invalid units.
 
-/// Message about a unit outside `units`, with the one probably meant. The suggested text is
-/// accepted by `read` and has the value that was written: where that could be two, both are said.
-/// Behind each unit there is `per`, such as "/s".
+/// Message about an unknown unit, with a suggestion. `read` accepts the suggested text, which keeps
+/// the written value; if two values are possible, it lists both. `per`, such as "/s", follows each
+/// unit.
 pub(crate) fn in_other_words(
     number: &str,
     unit: &str,
@@ -22,7 +22,7 @@ pub(crate) fn in_other_words(
     if hints.is_empty() { problem } else { format!("{problem}, write {}", hints.join(" or ")) }
 }
 
-/// The problem, and a guess at the intended unit.
+/// Message, and guesses at the intended unit.
 fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<String>) {
     let is_unknown = || "the unit is unknown".to_owned();
     let has = |name: &str| units.iter().any(|(it, _)| *it == name);
@@ -30,7 +30,7 @@ fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<Strin
     if micro != unit && has(&micro) {
         return (is_unknown(), vec![format!("{number}{micro}")]);
     }
-    // Links and dies are sold by bits.
+    // Data sheets of links and dies state bits.
     let bytes = unit.strip_suffix('b').map(|prefix| format!("{prefix}B"));
     if let Some(bytes) = bytes.filter(|bytes| has(bytes)) {
         let meant = [eighth(number), number.to_owned()].map(|number| format!("{number}{bytes}"));
@@ -42,7 +42,7 @@ fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<Strin
         let meant = [decimal, binary].map(|unit| format!("{number}{unit}"));
         return (format!("{unit} may mean thousands or 1024s"), meant.into());
     }
-    // Millions are not thousandths: "5MW" is not 5mW.
+    // Mega is not milli: "5MW" does not mean 5mW.
     let is_million = |name: &str| {
         unit.strip_prefix('M').is_some_and(|rest| name.strip_prefix('m') == Some(rest))
     };
@@ -54,7 +54,7 @@ fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<Strin
     (is_unknown(), alike.map(|(name, _)| format!("{number}{name}")).into_iter().collect())
 }
 
-/// The eighth part of a decimal number, in digits: of "6", "0.75".
+/// One eighth of a decimal number, in digits: "0.75" for "6".
 fn eighth(number: &str) -> String {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     // A number has at most 25 digits.
@@ -74,7 +74,7 @@ mod tests {
     use std::fmt::Debug;
     use std::str::FromStr;
 
-    /// The hints in the message about a text.
+    /// Suggestions in the message about a text.
     fn hints<T: FromStr<Err = crate::QuantityError>>(text: &str) -> Vec<String> {
         let Err(error) = text.parse::<T>() else { return Vec::new() };
         let message = error.to_string();
@@ -83,7 +83,7 @@ mod tests {
         said.split(" or ").map(str::to_owned).collect()
     }
 
-    /// Common misspellings of units.
+    /// Common misspellings of a unit.
     fn mistaken(name: &str) -> Vec<String> {
         let (short, first) = (&name[..name.len() - 1], &name[..1]);
         vec![
@@ -98,7 +98,7 @@ mod tests {
         ]
     }
 
-    /// A unit without its capitals, the i of a binary one and the B of bytes.
+    /// A unit in lower case, without the i of binary prefixes and the B of bytes.
     fn plain(unit: &str) -> String {
         let unit = unit.trim().to_lowercase().replace('\u{3bc}', "u");
         unit.replace('i', "").trim_end_matches('b').to_owned()

@@ -1,42 +1,42 @@
-//! The values that a key accepts, in a form that other programs can check: the schema of experiment
-//! files is built from them.
+//! Accepted values of keys in machine-readable form, from which the schema of experiment files is
+//! built.
 
-/// A decimal fraction with an optional exponent, as in Rust.
+/// A decimal number with optional exponent, as in Rust.
 pub const NUMBER: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 
-/// Values of a key, as far as they can be checked singly. A parser may refuse more values, such as
-/// too large ones, never fewer.
+/// Accepted values of a key, as far as each can be checked alone. The parser may reject more values
+/// (such as too large ones), never fewer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// True or false.
     Boolean,
-    /// Whole numbers from the first to the second.
+    /// Whole numbers in a range, both ends included.
     Whole(u64, u64),
     /// Any number.
     Number,
-    /// A number from 0 to 1, or that in percent.
+    /// A number from 0 to 1, or a percentage.
     Share,
-    /// A number above 0, up to 1, or that in percent.
+    /// A number above 0 and up to 1, or a percentage.
     PositiveShare,
     /// A share as a number or in percent.
     Ratio,
-    /// One of several words, each with its meaning.
+    /// One of several words, with their descriptions.
     Words(Vec<(String, String)>),
-    /// A text that this regular expression matches from its beginning to its end. It keeps to what
-    /// ECMA 262, Python and Rust read alike.
+    /// A text that matches this regular expression completely. Its syntax is common to ECMA 262,
+    /// Python and Rust.
     Pattern(String),
     /// Any text.
     Text,
-    /// Any of several.
+    /// Any of several alternatives.
     Either(Vec<Values>),
-    /// A list of such values.
+    /// A list of these values.
     List(Box<Values>),
-    /// A table of keys that has a reference of its own, by its name.
+    /// A table of keys with a reference of its own, by its name.
     Section(&'static str),
 }
 
 impl Values {
-    /// A choice of words.
+    /// One of several words.
     pub fn words(words: &[(&str, &str)]) -> Self {
         let owned = |(word, meaning): &(&str, &str)| {
             let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -45,7 +45,7 @@ impl Values {
         Values::Words(words.iter().map(owned).collect())
     }
 
-    /// A text that matches `pattern`, or one of some self-explanatory words.
+    /// A text that matches `pattern`, or one of the self-explanatory words.
     pub fn words_or(words: &[&str], pattern: impl Into<String>) -> Self {
         let words = words.iter().map(|word| ((*word).to_owned(), String::new())).collect();
         Values::Either(vec![Values::Words(words), Values::Pattern(pattern.into())])

@@ -1,25 +1,25 @@
-//! Conditions on keys: what must be so for it to have an effect, declared in its row.
+//! Conditions under which keys have an effect, declared with each key.
 //!
-//! From the declaration follow the reference and the schema, the refusal of a key that is stated
-//! where it has no effect, and what a resolved configuration lists.
+//! The declarations feed the reference and the schema, the rejection of keys stated where they have
+//! no effect, and the listing of a resolved configuration.
 
 use crate::{Idle, KeyInfo, Setting};
 use std::any::Any;
 use std::fmt;
 
-/// A condition on a key, made by [`conditions!`](crate::conditions). It speaks of the section in which the
-/// key stands, or of the whole that the section is part of: of its type, or of its [facts](Setting::facts).
+/// A condition on a key, made by [`conditions!`](crate::conditions). It tests the section of the
+/// key or the whole device or workload, by type or by [facts](Setting::facts).
 #[derive(Clone, Copy)]
 pub struct When {
     /// The condition, completing "applies ..".
     pub words: &'static str,
-    /// True if the condition holds; `None` where it says nothing about this.
+    /// True if the condition holds; `None` if it does not concern this type.
     #[doc(hidden)]
     pub test: fn(&dyn Any) -> Option<bool>,
 }
 
 impl When {
-    /// Words of the condition, unless it holds for a section within a whole.
+    /// Words of the condition if it fails for the section in its whole.
     #[doc(hidden)]
     pub fn fails(&self, own: &dyn Any, whole: &dyn Any) -> Option<&'static str> {
         let holds = (self.test)(own).or_else(|| (self.test)(whole));
@@ -33,7 +33,7 @@ impl fmt::Debug for When {
     }
 }
 
-/// Declares conditions on keys, written against options of one type: `conditions! { Options: NAME =
+/// Declares conditions on keys, written for options of one type: `conditions! { Options: NAME =
 /// "with a buffer", |it| it.buffer; }`.
 #[macro_export]
 macro_rules! conditions {
@@ -49,7 +49,7 @@ macro_rules! conditions {
     )+};
 }
 
-/// Keys without effect in a whole section under its other values, with full paths.
+/// Full paths of keys that have no effect with the other values.
 pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Idle> {
     let of = |whole: &T| {
         let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
         found
     };
     let mut found = of(whole);
-    // Also keys whose condition names a key without effect.
+    // Includes keys whose condition depends on a key without effect.
     let settled = settled(whole.clone());
     if settled != *whole {
         let known: Vec<String> = found.iter().map(|it| it.path.clone()).collect();
@@ -67,15 +67,14 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
     found
 }
 
-/// The section with the default of each key that has no effect: as if it had not been stated.
+/// The section with defaults for all keys that have no effect, as if they were not stated.
 #[must_use]
 pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     loop {
-        // A key may lose its effect together with another.
+        // A key may lose its effect because another one did.
         let facts = whole.facts();
         let next = whole.clone().settle(T::default(), facts.as_deref().unwrap_or(&whole));
-        // A NaN is unequal to everything, itself included: who has the key refuses it, with its
-        // range.
+        // A NaN is unequal to itself and would loop forever; its key rejects it later.
         #[expect(clippy::eq_op, reason = "a NaN is what differs from itself")]
         if next == whole || next != next {
             return next;
@@ -84,7 +83,7 @@ pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     }
 }
 
-/// States where the keys apply.
+/// Adds the conditions to the described rows.
 #[doc(hidden)]
 pub fn describe_when(rows: &mut [KeyInfo], conditions: &[When]) {
     for row in rows {

@@ -1,7 +1,8 @@
-//! How long a study takes: `cargo run --release -p placement --example study_speed -- WRITES PAGES THREADS`.
+//! Duration of a study: `cargo run --release -p placement --example study_speed -- WRITES PAGES
+//! THREADS`.
 //!
-//! Half of the writes go to a tenth of the pages at random, the rest is written in order; every policy that makes a
-//! difference, four handles, 300 units and 15 % of spare space.
+//! Half of the writes are random within a tenth of the pages, the rest sequential. It runs every
+//! policy that makes a difference, with four handles, 300 units and 15 % spare space.
 
 use placement::{ALL, Builder, Isolation, Shape, study};
 use std::sync::Mutex;

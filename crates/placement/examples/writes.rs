@@ -1,5 +1,5 @@
-//! What a write takes: six policies on a load of the size that is asked for, on two threads, as `ssdlab placement`
-//! tries them.
+//! Time per write: six policies on a load of the requested size, on two threads, as `ssdlab
+//! placement` runs them.
 //!
 //!     cargo run --release -p placement --example writes -- WRITES PAGES
 
@@ -19,7 +19,7 @@ fn main() {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // Half of the writes go to a tenth of the pages.
+        // Half of the writes fall into a tenth of the pages.
         let page = (state >> 8) % if state & 1 == 0 { pages / 10 } else { pages };
         let result = builder.write(0, (page * PAGE_BYTES, PAGE_BYTES), (false, state & 2 == 0));
         result.expect("a few pages");

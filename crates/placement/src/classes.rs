@@ -1,39 +1,39 @@
-//! Policies: which handle each write of a load gets, decided before it is replayed.
+//! Placement policies: they choose the handle of each write of a load before the replay.
 
 use crate::load::{Load, PAGE_BYTES, Write};
 
-/// Pieces of the address space among which the policy by address chooses its borders.
+/// Number of address slices at which the policy by address may place its borders.
 const SLICES: usize = 128;
-/// Steps of a lifetime: quarters of a factor of two. No page, or one that is never written again, has the last.
+/// Lifetime steps per factor of two. The last step stands for pages that are never rewritten.
 const STEPS_PER_OCTAVE: f64 = 4.0;
 const NEVER: u8 = u8::MAX;
-/// No lifetime in pages: it is never written again.
+/// Lifetime of pages that are never rewritten.
 pub const ALWAYS: u32 = u32::MAX;
-/// Requests of which the borders between lifetimes are found.
+/// Maximum number of requests sampled for the borders between lifetimes.
 const SAMPLED: usize = 1 << 20;
-/// Examined pages of a long request.
+/// Maximum number of pages examined per request.
 const LOOKED_AT: u32 = 8;
-/// Weight of the last lifetime in the learned one; the rest is for earlier ones.
+/// The last lifetime has the weight 1 / `SHARE_OF_LAST` in the learned one.
 const SHARE_OF_LAST: u32 = 4;
 
-/// Classes of writes.
+/// Placement policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// One handle for all writes, as without placement.
+    /// One handle for all writes: no placement.
     None,
-    /// Handles by address: borders between parts of the address space that are written at different
-    /// rates, as learned on the first half of the load.
+    /// By address: borders between address ranges with different write rates, learned from the
+    /// first half of the load.
     Address,
-    /// Handles by request size.
+    /// By request size.
     Size,
-    /// Handles by hints in the trace: its device, or that it is forced to the medium.
+    /// By hints in the trace: device number, or forced unit access.
     Hint,
-    /// Handles named in the trace.
+    /// By the handles in the trace.
     Column,
-    /// Handles by past time between overwrites of the page: the borders are learned on the first
-    /// half.
+    /// By past overwrite intervals of the pages; borders are learned from the first half of the
+    /// load.
     Lifetime,
-    /// Handles by time until the next overwrite of the pages: a bound that needs the future.
+    /// By time to the next overwrite of the pages: a bound that needs future knowledge.
     Clairvoyant,
 }
 
@@ -62,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// Handle of each write, and the rule; `None` where it makes no difference to this load.
+    /// Handle of each write, with the rule; `None` if the policy makes no difference for this load.
     pub fn classes(self, load: &Load, handles: u8) -> Option<Classes> {
         let classes = match self {
             Policy::None => Classes { of: vec![0; load.len()], rule: Rule::One, handles: 1 },
@@ -82,32 +82,32 @@ impl Policy {
 pub struct Classes {
     /// Handle by request.
     pub of: Vec<u8>,
-    /// The rule.
+    /// Rule that maps writes to handles.
     pub rule: Rule,
     /// Number of handles used.
     pub handles: u8,
 }
 
-/// Rule that decides the handle.
+/// Rule that maps writes to handles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// No state.
+    /// One handle.
     One,
-    /// The places, among touched pages, at which the next handle begins.
+    /// First page (rank among touched pages) of each handle but the first.
     Borders(Vec<u32>),
-    /// The largest size, in bytes, of each handle but the last.
+    /// Maximum request size, in bytes, of each handle but the last.
     Sizes(Vec<u64>),
-    /// The device of the trace with each handle.
+    /// Device number in the trace, by handle.
     Devices(Vec<u32>),
-    /// Forced access to the medium.
+    /// Forced unit access or not.
     Fua,
-    /// The handle in the trace with each handle.
+    /// Handle in the trace, by handle.
     Named(Vec<u8>),
-    /// The longest lifetime, in pages written meanwhile, of each handle but the last.
+    /// Maximum lifetime, in pages written in between, of each handle but the last.
     Lifetimes(Vec<u64>),
 }
 
-/// Numbers handles without gaps, in the order of the classes.
+/// Renumbers handles without gaps, in class order.
 fn close_gaps(of: &mut [u8]) -> (u8, Vec<u8>) {
     let mut used = [false; 256];
     for class in of.iter() {
@@ -160,7 +160,7 @@ fn by_column(load: &Load, handles: u8) -> Classes {
     Classes { of, rule: Rule::Named(kept), handles: used.min(handles) }
 }
 
-/// Divides the address space where the rate of writes changes, so that the rates within each part differ least.
+/// Divides the address space so that write rates within each part differ least.
 fn by_address(load: &Load, handles: u8) -> Classes {
     let slices = SLICES.min(load.pages as usize);
     let slice_of = |page: u32| (u64::from(page) * slices as u64 / u64::from(load.pages)) as usize;
@@ -186,13 +186,14 @@ fn by_address(load: &Load, handles: u8) -> Classes {
     let class = |write: Write| borders.partition_point(|border| *border <= write.first) as u8;
     let mut of: Vec<u8> = load.iter().map(class).collect();
     let (handles, kept) = close_gaps(&mut of);
-    // A part without writes has no handle.
+    // A part without writes gets no handle.
     let borders = kept[1..].iter().map(|class| borders[usize::from(*class) - 1]).collect();
     Classes { of, rule: Rule::Borders(borders), handles }
 }
 
-/// The starts of the segments but the first of a row of weighted values, for the least sum of squares within the
-/// segments; at most `most` of them, and one more only where that takes a twentieth of the sum away.
+/// Segmentation of a row of weighted values with the least sum of squares. Returns the segment
+/// starts but the first, at most `most`; each further segment must reduce the sum by a twentieth of
+/// the total.
 fn segments(values: &[f64], weights: &[f64], most: usize) -> Vec<usize> {
     let count = values.len();
     let mut sums = vec![(0.0, 0.0, 0.0)];
@@ -236,19 +237,18 @@ fn segments(values: &[f64], weights: &[f64], most: usize) -> Vec<usize> {
     starts
 }
 
-/// A lifetime in pages written meanwhile, as a step.
+/// Step of a lifetime in pages written.
 fn step_of(lifetime: u64) -> u8 {
     let octaves = libm::log2(lifetime.max(1) as f64);
     (octaves * STEPS_PER_OCTAVE).round().min(f64::from(NEVER - 1)) as u8
 }
 
-/// The lifetime at the end of a step, in pages written.
+/// Lifetime at the end of a step, in pages written.
 fn lifetime_of(step: u8) -> u64 {
     libm::exp2((f64::from(step) + 0.5) / STEPS_PER_OCTAVE) as u64
 }
 
-/// Mean over the first pages of a request, without those that have no value (`never`); that where
-/// none has any.
+/// Mean over the first pages of a request, except pages with value `never`; `never` if all have it.
 fn mean(values: impl Iterator<Item = u32>, never: u32) -> u32 {
     let known = values.filter(|it| *it != never);
     let (sum, count) =
@@ -256,8 +256,8 @@ fn mean(values: impl Iterator<Item = u32>, never: u32) -> u32 {
     sum.checked_div(count).map_or(never, |mean| mean as u32)
 }
 
-/// Mean lifetime of the pages of each request, in pages written meanwhile, for an endlessly
-/// repeated load; [`ALWAYS`] where they are never written again.
+/// Mean lifetime of each request's pages, in pages written in between, if the load repeats forever;
+/// [`ALWAYS`] if they are never rewritten.
 pub fn lifetimes(load: &Load) -> Vec<u32> {
     let mut next = vec![u64::MAX; load.pages as usize];
     let mut lifetimes = vec![ALWAYS; load.len()];
@@ -316,8 +316,8 @@ fn expected(load: &Load) -> Vec<u8> {
     steps
 }
 
-/// Borders between steps that give each handle about the same share of the pages written by the first `known`
-/// requests.
+/// Borders between lifetime steps that give each handle an equal share of the pages written by the
+/// first `known` requests.
 fn borders(load: &Load, steps: &[u8], known: usize, handles: u8) -> Vec<u8> {
     let mut written = [0u64; 256];
     for (write, step) in load.iter().zip(steps).take(known).filter(|(write, _)| !write.is_trim) {

@@ -1,50 +1,51 @@
-//! An FTL with placement handles in flat arrays: map, reclaim units, greedy cleaning, and who did what.
+//! An FTL with placement handles in flat arrays: map, reclaim units, greedy garbage collection,
+//! counters.
 
 use crate::account::{Account, Medium};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Distance of prefetch of map entries for moved pages.
+/// Prefetch distance of map entries for moved pages.
 const AHEAD: u32 = 16;
-/// No page, or no unit.
+/// No page or no unit.
 const NONE: u32 = u32::MAX;
-/// Writer of a page without valid data.
+/// Writer of an invalid page.
 const DEAD: u8 = u8::MAX;
-/// Units that are erased before the host takes another: one for it, one for the copies of the next
-/// victim. A victim needs at most one more unit for copies, because its pages with one destination
-/// fill less than one.
+/// Free units kept before the host takes another: one for the host, one for the copies of the next
+/// victim. A victim needs at most one more unit for copies, because its pages for one destination
+/// fill less than one unit.
 pub(crate) const KEPT: usize = 2;
 
-/// Destination of moved pages.
+/// Destination of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Copies of all handles share units ("initially isolated").
+    /// Copies of all handles share units (initially isolated).
     Initial,
-    /// Copies of each handle go to units of their own ("persistently isolated").
+    /// Copies of each handle have their own units (persistently isolated).
     Persistent,
 }
 
-/// The drive: how many pages it holds, and in what units.
+/// Dimensions of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Logical pages, all mappable.
+    /// Number of logical pages, all mappable.
     pub pages: u32,
-    /// Pages of a reclaim unit.
+    /// Pages per reclaim unit.
     pub unit_pages: u32,
-    /// Reclaim units.
+    /// Number of reclaim units.
     pub units: u32,
-    /// Placement handles.
+    /// Number of placement handles.
     pub handles: u8,
     /// Destination of copies.
     pub isolation: Isolation,
 }
 
-/// Too few units for the handles: cleaning could not go on, or hardly.
+/// Error: too few units for the handles, so garbage collection would stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooFew {
-    /// Units that are open at once.
+    /// Number of open units.
     pub open: u32,
-    /// Units beyond those filled by the data.
+    /// Units in excess of the data.
     pub spare: u32,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Display for TooFew {
 impl std::error::Error for TooFew {}
 
 impl Shape {
-    /// The shape of a drive whose flash holds data in the share `use_of`.
+    /// Shape of a drive whose data fill the share `use_of` of the flash.
     pub fn filled(
         use_of: f64,
         (unit_pages, units): (u32, u32),
@@ -69,7 +70,7 @@ impl Shape {
         Shape { pages, unit_pages, units, handles, isolation }
     }
 
-    /// Destinations of copies.
+    /// Number of destinations of copies.
     fn destinations(&self) -> u32 {
         match self.isolation {
             Isolation::Initial => 1,
@@ -77,21 +78,21 @@ impl Shape {
         }
     }
 
-    /// Units that may be open at once: of each handle, and of each destination of copies.
+    /// Maximum number of open units: one per handle, and one per destination of copies.
     pub fn open(&self) -> u32 {
         u32::from(self.handles) + self.destinations()
     }
 
-    /// Units beyond those filled by all logical pages.
+    /// Units in excess of all logical pages.
     pub fn spare(&self) -> u32 {
         self.units.saturating_sub(self.pages.div_ceil(self.unit_pages))
     }
 
-    /// Checks that cleaning always finds superseded pages: superseded pages that are not in open
-    /// units are at least one in two hundred.
+    /// Checks that garbage collection always finds invalid pages: outside open units at least one
+    /// page in two hundred must be invalid.
     ///
     /// # Errors
-    /// When they are fewer: the write amplification would have no bound.
+    /// When there are fewer, so that write amplification would be unbounded.
     pub fn check(&self) -> Result<(), TooFew> {
         let closed = u64::from(self.units.saturating_sub(self.open() + KEPT as u32));
         let closed_pages = closed * u64::from(self.unit_pages);
@@ -103,7 +104,7 @@ impl Shape {
     }
 }
 
-/// A unit that is being filled: its number, its next page and the end.
+/// An open unit: its number, next page and end.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     unit: u32,
@@ -111,23 +112,23 @@ struct Open {
     end: u32,
 }
 
-/// The drive. Its arrays are by logical page, by flash page, by unit and by number of valid pages.
+/// The drive. Its arrays are indexed by logical page, flash page, unit, or number of valid pages.
 #[derive(Debug, Clone)]
 pub struct Drive {
     shape: Shape,
-    /// ceil(2^64 / pages of a unit): the unit of a page without a division.
+    /// ceil(2^64 / pages per unit), which yields a page's unit without division.
     inverse: u64,
-    /// The flash page of each logical page.
+    /// Flash page of each logical page.
     map: Vec<u32>,
-    /// The logical page of each flash page.
+    /// Logical page of each flash page.
     back: Vec<u32>,
-    /// The handle with which each flash page was written; `DEAD` where nothing valid is.
+    /// Handle with which each flash page was written; `DEAD` if invalid.
     writer: Vec<u8>,
     valid: Vec<u32>,
-    /// The handle for which each unit was opened; the number of handles for copies of all.
+    /// Handle for which each unit was opened; the number of handles for units of mixed copies.
     owner: Vec<u8>,
     closed: Closed,
-    /// Open units of the host by handle, then those of copies.
+    /// Open units: one per handle of the host, then one per destination of copies.
     open: Vec<Open>,
     free: VecDeque<u32>,
     account: Account,
@@ -137,7 +138,7 @@ impl Drive {
     /// An empty drive.
     ///
     /// # Errors
-    /// When it has too few units.
+    /// When there are too few units.
     pub fn new(shape: Shape) -> Result<Drive, TooFew> {
         shape.check()?;
         let flash = (u64::from(shape.units) * u64::from(shape.unit_pages)) as usize;
@@ -171,7 +172,7 @@ impl Drive {
         ((u128::from(self.inverse) * u128::from(page)) >> 64) as usize
     }
 
-    /// Invalidates a flash page; who wrote it.
+    /// Invalidates a flash page, and returns its writer.
     #[inline]
     fn supersede(&mut self, old: u32) -> u8 {
         let unit = self.unit_of(old);
@@ -181,7 +182,7 @@ impl Drive {
         before
     }
 
-    /// The next page of a stream, which has one, takes a logical page.
+    /// Writes a logical page to the next page of a stream's open unit.
     #[inline]
     fn put(&mut self, stream: usize, page: u32, handle: u8) {
         let open = &mut self.open[stream];
@@ -248,7 +249,7 @@ impl Drive {
         self.free.push_back(victim);
     }
 
-    /// Checks that map, writers and counts agree; for tests.
+    /// Checks that map, writers and counters agree; for tests.
     #[cfg(test)]
     pub(crate) fn audit(&self) {
         let mut valid = vec![0; self.valid.len()];
@@ -310,24 +311,24 @@ impl Medium for Drive {
     }
 }
 
-/// A table that is read at random all over, on large pages.
+/// A randomly accessed table, on large pages.
 fn table<T: Copy + Default>(length: usize, value: T) -> Vec<T> {
-    // Zeroes are no memory yet: it is there when the value is written.
+    // Zeroed memory is not yet allocated; writing the value allocates it.
     let mut table = vec![T::default(); length];
     memory::large_pages_where_full(&mut table);
     table.fill(value);
     table
 }
 
-/// Full units by number of valid pages; of equals the one that came first is taken first.
+/// Full units by number of valid pages; ties go to the unit that entered its list first.
 #[derive(Debug, Clone)]
 struct Closed {
-    /// The first and the last unit with each number of valid pages.
+    /// First and last unit of each list.
     ends: Vec<(u32, u32)>,
-    /// The neighbours of each unit in its list.
+    /// Neighbours of each unit in its list.
     links: Vec<(u32, u32)>,
     is_listed: Vec<bool>,
-    /// No list below this is in use.
+    /// All lists below this index are empty.
     least: usize,
 }
 
@@ -341,13 +342,13 @@ impl Closed {
         }
     }
 
-    /// A unit is full.
+    /// Adds a full unit.
     fn close(&mut self, unit: u32, valid: u32) {
         self.is_listed[unit as usize] = true;
         self.append(unit, valid);
     }
 
-    /// A unit, if it is one of these, has one valid page less, now `valid`.
+    /// Moves a full unit whose valid pages fell to `valid`.
     #[inline]
     fn lost_one(&mut self, unit: u32, valid: u32) {
         if self.is_listed[unit as usize] {
@@ -384,8 +385,8 @@ impl Closed {
         }
     }
 
-    /// Removes and returns the unit with the fewest valid pages; `None` where nothing would be
-    /// gained.
+    /// Removes and returns the unit with the fewest valid pages; `None` if cleaning would free
+    /// nothing.
     fn take_least(&mut self) -> Option<u32> {
         while self.least + 1 < self.ends.len() {
             let (unit, _) = self.ends[self.least];

@@ -1,12 +1,12 @@
-//! Would placement help? An untimed drive with placement handles (FDP, streams), and the policies that choose a
-//! handle.
+//! Effect of data placement: an untimed drive with placement handles (FDP, streams), and policies
+//! that choose the handle of each write.
 //!
-//! [`Drive`] is an FTL in flat arrays that knows pages, reclaim units and handles, but no dies, no write buffer and
-//! no clock: the question takes a dozen replays of a whole trace to the steady state, so a write must take tens of
-//! nanoseconds. [`Load`] is the writes of a trace, eight bytes each. [`Policy`] gives each write a handle before
-//! the replay, so that a policy in Python is asked once, and [`study()`] replays the load until the write
-//! amplification settles. [`HostLog`] does the same on zones, by the host. Nothing is drawn at random: the same
-//! load gives the same counts on every machine.
+//! [`Drive`] is an FTL in flat arrays with pages, reclaim units and handles, but no dies, write
+//! buffer or clock. A study replays a whole trace to steady state a dozen times, so a write must
+//! take tens of nanoseconds. [`Load`] holds the writes of a trace, eight bytes each. [`Policy`]
+//! assigns handles before the replay, so that a Python policy is called once. [`study()`] replays
+//! the load until the write amplification settles. [`HostLog`] does the same on zones, in the host.
+//! Nothing is random: the same load gives the same counts on every machine.
 
 mod account;
 mod classes;

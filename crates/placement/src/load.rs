@@ -1,34 +1,34 @@
-//! Writes and trims of a trace, eight bytes each, on the touched pages alone.
+//! Writes and trims of a trace, eight bytes each, on touched pages only.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Bytes of a page, the unit of placement.
+/// Page size in bytes, the unit of placement.
 pub const PAGE_BYTES: u64 = 4096;
-/// Pages of a piece of the address space whose touched pages are kept as bits.
+/// Pages per chunk of the address space; a chunk has a bitmap of touched pages.
 const CHUNK: u64 = 1 << 15;
 const WORDS: usize = (CHUNK / 64) as usize;
-/// Bits of an address of a page, and of a number of pages.
+/// Bits of a page address, and bits of a page count.
 const ADDRESS_BITS: u32 = 40;
 const COUNT_BITS: u32 = 16;
 const MOST_PAGES: u64 = (1 << COUNT_BITS) - 1;
 /// Bits of the address within one device of a trace.
 const DEVICE_BITS: u32 = 34;
-/// Number of distinguishable devices.
+/// Maximum number of devices.
 const DEVICES: usize = 1 << (ADDRESS_BITS - DEVICE_BITS);
 
-/// Requests that a trace cannot have here.
+/// Requests that a load cannot contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadError {
-    /// A request lies at or beyond 64 TiB.
+    /// A request at or beyond 64 TiB.
     Beyond,
-    /// Requests are for more than 64 devices.
+    /// More than 64 devices.
     Devices,
-    /// No request writes.
+    /// No writes.
     NoWrites,
-    /// A request names a handle above 62.
+    /// A handle above 62.
     Handle(u8),
-    /// 2^32 - 1 or more pages are touched or written.
+    /// 2^32 - 1 or more touched or written pages.
     TooMany,
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A write or a trim of consecutive pages.
+/// A write or trim of consecutive pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// The first page: its rank among the touched pages.
+    /// First page, as a rank among the touched pages.
     pub first: u32,
     /// Number of pages.
     pub pages: u32,
@@ -63,17 +63,17 @@ pub struct Write {
     pub is_trim: bool,
     /// True for a write forced to the medium.
     pub fua: bool,
-    /// The handle that the trace names.
+    /// Handle in the trace, if any.
     pub handle: Option<u8>,
 }
 
-/// 40 bits of address, 16 of length, and flags.
+/// A request in 64 bits: 40 of address, 16 of length, and flags.
 #[derive(Debug, Clone, Copy)]
 struct Packed(u64);
 
 const TRIM: u64 = 1 << 56;
 const FUA: u64 = 1 << 57;
-/// Position of the handle named by a trace, plus one, and its largest value.
+/// Bit position of the handle plus one, and its maximum.
 const HANDLE_BIT: u32 = 58;
 const LARGEST_HANDLE: u8 = 62;
 
@@ -91,30 +91,30 @@ impl Packed {
     }
 }
 
-/// Builds a load from the requests of a trace, in order.
+/// Builds a load from a trace's requests, in order.
 #[derive(Debug, Default)]
 pub struct Builder {
     writes: Vec<Packed>,
     touched: BTreeMap<u64, Box<[u64; WORDS]>>,
     written: u64,
     bytes: u64,
-    /// The devices that are written to, a bit each, and the numbers of all in the trace.
+    /// Bitmap of written devices, and the numbers of all devices in the trace.
     devices: u64,
     numbers: Vec<u32>,
 }
 
 impl Builder {
-    /// A request touches pages, without writing any.
+    /// Adds a read, which only touches pages.
     ///
     /// # Errors
-    /// For addresses beyond the limit.
+    /// When the address is beyond the limit.
     pub fn read(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(), LoadError> {
         let (first, pages) = self.pages(device, offset, bytes)?;
         self.touch(first, pages);
         Ok(())
     }
 
-    /// A request writes, or trims, bytes.
+    /// Adds a write or trim.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -127,10 +127,10 @@ impl Builder {
         self.write_with(device, (offset, bytes), (is_trim, fua), None)
     }
 
-    /// A write with the handle named by the trace.
+    /// Adds a write with the handle in the trace.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and when the handle is too large.
+    /// As [`read`](Self::read), and for a handle above the limit.
     pub fn write_with(
         &mut self,
         device: u32,
@@ -169,7 +169,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The first page of a request, with its device, and how many it has.
+    /// Address of a request's first page, including the device; and number of pages.
     fn pages(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(u64, u64), LoadError> {
         let end = offset.checked_add(bytes).ok_or(LoadError::Beyond)?.div_ceil(PAGE_BYTES);
         if end >= 1 << DEVICE_BITS {
@@ -200,10 +200,10 @@ impl Builder {
         }
     }
 
-    /// The load; addresses become places among the touched pages, in order of address.
+    /// Finishes the load; addresses become ranks among touched pages.
     ///
     /// # Errors
-    /// For an empty load, or one beyond the limits.
+    /// For a load without writes, or beyond the limits.
     pub fn finish(mut self) -> Result<Load, LoadError> {
         if self.written == 0 {
             return Err(LoadError::NoWrites);
@@ -223,7 +223,7 @@ impl Builder {
             let begin = place_of(&touched, &mut last, write.address());
             let end = match write.0 & TRIM {
                 0 => begin + write.pages(),
-                // Pages that are trimmed, and never read nor written, hold no data.
+                // Trimmed pages that are never read or written hold no data.
                 _ => place_of(&touched, &mut last, write.address() + write.pages()),
             };
             *write = Packed::new(
@@ -244,7 +244,7 @@ impl Builder {
     }
 }
 
-/// The place of an address: how many touched pages lie before it. `last` is the chunk that was found last.
+/// Rank of an address: the number of touched pages before it. `last` caches the chunk found last.
 fn place_of(touched: &[Chunk], last: &mut usize, address: u64) -> u64 {
     let number = address / CHUNK;
     if touched.get(*last).is_none_or(|chunk| chunk.number != number) {
@@ -257,11 +257,11 @@ fn place_of(touched: &[Chunk], last: &mut usize, address: u64) -> u64 {
     }
 }
 
-/// A piece of the address space: which of its pages are touched, and how many before each word of these bits.
+/// A chunk of the address space: bitmap of touched pages, and rank at each word of the bitmap.
 #[derive(Debug)]
 struct Chunk {
     number: u64,
-    /// Rank of the first touched page.
+    /// Rank of the chunk's first touched page.
     first: u64,
     bits: Box<[u64; WORDS]>,
     before: Box<[u16; WORDS]>,
@@ -289,19 +289,19 @@ impl Chunk {
     }
 }
 
-/// The writes and trims of a trace.
+/// Writes and trims of a trace.
 #[derive(Debug)]
 pub struct Load {
     writes: Vec<Packed>,
-    /// Pages read or written.
+    /// Number of touched pages.
     pub pages: u32,
-    /// Pages written in one pass.
+    /// Pages written per pass.
     pub written: u32,
-    /// Bytes written.
+    /// Bytes written per pass.
     pub bytes: u64,
-    /// Devices that are written to.
+    /// Number of written devices.
     pub devices: u32,
-    /// Numbers of the devices in the trace, by rank.
+    /// Device numbers in the trace, by rank.
     pub numbers: Vec<u32>,
     touched: Vec<Chunk>,
 }
@@ -312,12 +312,12 @@ impl Load {
         self.writes.len()
     }
 
-    /// True without requests, which no load is.
+    /// Always false: a load has at least one request.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// One write.
+    /// Request by index.
     #[inline]
     pub fn get(&self, at: usize) -> Write {
         let packed = self.writes[at];
@@ -330,14 +330,13 @@ impl Load {
         }
     }
 
-    /// All writes.
+    /// All requests in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Write> + ExactSizeIterator + '_ {
         (0..self.writes.len()).map(|at| self.get(at))
     }
 
-    /// True if the pages are written in passes, each once in a pass before any is written again,
-    /// and not in order of address: the random writes of fio without `norandommap`. Two passes at
-    /// least.
+    /// True if pages are written in passes, at least two, in an order other than by address. Each
+    /// pass writes every page once before any is rewritten, as fio does without `norandommap`.
     pub fn is_permutation(&self) -> bool {
         if self.repeats_early() {
             return false;
@@ -355,12 +354,12 @@ impl Load {
         }
         let most = times.iter().copied().max().unwrap_or(0);
         let distinct = times.iter().filter(|it| **it > 0).count() as u64;
-        // Equally many writes of each page, except in the current pass.
+        // All pages are written equally often, except in the current pass.
         let least = times.iter().copied().filter(|it| *it > 0).min().unwrap_or(0);
         if most < 2 || most > least + 1 || 2 * jumps < requests {
             return false;
         }
-        // And in this order: none of a pass before the last of the one before.
+        // And in this order: no write of a pass precedes the end of the previous one.
         times.fill(0);
         let mut now = 0;
         let writes = self.iter().filter(|write| !write.is_trim);
@@ -375,7 +374,7 @@ impl Load {
         early.count() as u64 * 100 <= written
     }
 
-    /// True if pages are written again before half of them are written once; most loads show it soon.
+    /// True if pages are rewritten before half of all pages are written; most loads show this soon.
     fn repeats_early(&self) -> bool {
         let mut is_written = vec![false; self.pages as usize];
         let (mut repeats, mut written) = (0u64, 0u64);
@@ -399,7 +398,7 @@ impl Load {
         &self.touched[behind - 1]
     }
 
-    /// The device and the byte offset of a touched page.
+    /// Device and byte offset of a touched page.
     pub fn address(&self, place: u32) -> (u32, u64) {
         let chunk = self.chunk_of(place);
         let left = u64::from(place) - chunk.first;
@@ -412,7 +411,7 @@ impl Load {
         (self.numbers[(page >> DEVICE_BITS) as usize], within * PAGE_BYTES)
     }
 
-    /// The place of the device of a touched page among the numbers.
+    /// Index of a touched page's device in `numbers`.
     pub fn device(&self, place: u32) -> u32 {
         ((self.chunk_of(place).number * CHUNK) >> DEVICE_BITS) as u32
     }

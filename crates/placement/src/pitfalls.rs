@@ -1,9 +1,9 @@
-//! Common mistakes of studies of write amplification, with their effect.
+//! Common mistakes in studies of write amplification, and their effect.
 
 use crate::published::{CacheLoad, permutation};
 use crate::*;
 
-/// Xorshift64*.
+/// The generator xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -15,8 +15,8 @@ impl Random {
     }
 }
 
-/// Write amplification of requests of `length` pages at places drawn by `next`, after ten
-/// capacities; `fills` says whether the drive is full at first.
+/// Write amplification of requests of `length` pages at addresses from `next`, after ten
+/// capacities; `fills` fills the drive first.
 fn amplification(shape: Shape, length: u32, fills: bool, mut next: impl FnMut(u32) -> u32) -> f64 {
     let mut drive = Drive::new(shape).unwrap();
     if fills {

@@ -1,26 +1,26 @@
-//! Loads of published measurements of FDP drives, without a trace: one stream written through a random map, and a
+//! Loads of published FDP measurements, without a trace: one stream in random permutations, and a
 //! cache of small and large objects.
 
 use crate::account::{Account, Medium};
 use crate::drive::{Drive, Isolation, Shape, TooFew};
 use crate::random::Random;
 
-/// Write amplification by tenth of each pass, and of each pass as a whole.
+/// Write amplification by tenth of a pass, and by pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passes {
-    /// Mean of each pass.
+    /// Write amplification of each pass.
     pub passes: Vec<f64>,
-    /// By tenth of a pass, mean of all passes after the first three.
+    /// Write amplification of each tenth of a pass: mean of all passes after the third.
     pub tenths: Vec<f64>,
-    /// For the first hundredth of a pass, mean over the same passes.
+    /// Write amplification of the first hundredth of a pass: mean of the same passes.
     pub start: f64,
 }
 
-/// A stream that writes every page once a pass, in an order redrawn each pass: the random writes of
-/// fio without `norandommap`. Of the flash the share `use_of` holds data.
+/// A stream that writes every page once per pass, in a new random order each time, as fio's random
+/// writes without `norandommap`. Data fill the share `use_of` of the flash.
 ///
 /// # Errors
-/// When the drive has too few units.
+/// When there are too few units.
 pub fn permutation(
     use_of: f64,
     (unit_pages, units): (u32, u32),
@@ -58,34 +58,34 @@ pub fn permutation(
     Ok(Passes { passes: means, tenths, start })
 }
 
-/// A cache on flash: small objects in buckets that are overwritten at random, large ones in regions written in a ring
-/// (`CacheLib`).
+/// A flash cache (`CacheLib`): small objects in randomly overwritten buckets, large objects in
+/// regions written as a ring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheLoad {
-    /// Share of the flash that the capacity is.
+    /// Capacity as a share of the flash.
     pub use_of: f64,
-    /// Share of the capacity that the cache uses.
+    /// Share of the capacity used by the cache.
     pub utilisation: f64,
-    /// Share of the cache that small objects have.
+    /// Share of the cache for small objects.
     pub small: f64,
-    /// Share of the bytes written that are theirs.
+    /// Share of written bytes for small objects.
     pub share: f64,
     /// True if the two streams have separate handles.
     pub placed: bool,
     /// Destination of copies.
     pub isolation: Isolation,
-    /// Pages of a region of large objects, which are written one after the other.
+    /// Pages per region of large objects, written in order.
     pub region: u32,
-    /// Capacities written before the measurement, and during it.
+    /// Drive writes before and during the measurement.
     pub drive_writes: (f64, f64),
 }
 
 impl CacheLoad {
-    /// Activity of the drive during the measurement, and its write amplification in each drive
-    /// write before.
+    /// Activity of the drive during the measurement, and its write amplification in each earlier
+    /// drive write.
     ///
     /// # Errors
-    /// When the drive has too few units.
+    /// When there are too few units.
     pub fn run(
         &self,
         (unit_pages, units): (u32, u32),
@@ -102,7 +102,7 @@ impl CacheLoad {
         (0..used).for_each(|page| drive.write(page, if page < small { buckets } else { ring }));
         let mut random = Random::new(seed);
         let (mut next, mut left) = (0, 0);
-        // Large objects are written a region at a time: then as often as keeps the share of bytes.
+        // Large objects are written a region at a time, as often as the share of bytes requires.
         let per_region = self.share + (1.0 - self.share) / f64::from(self.region);
         let starts = if per_region > 0.0 {
             (1.0 - self.share) / f64::from(self.region) / per_region
@@ -140,7 +140,7 @@ impl CacheLoad {
 mod tests {
     use super::*;
 
-    /// The units of the mechanism study.
+    /// Unit counts of the mechanism study.
     const UNITS: (u32, u32) = (512, 600);
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             let found = permutation(use_of, UNITS, 7, 1).unwrap();
             let mean = found.passes[3..].iter().sum::<f64>() / 4.0;
             assert!((mean / expected - 1.0).abs() < 0.03, "{use_of}: {mean:.3}, {expected}");
-            // Units erased at the end of a pass are empty: each pass starts without copies.
+            // Units erased at the end of a pass are empty, so each pass starts without copies.
             assert!(found.start < 1.02, "{use_of}: {:.3}", found.start);
             assert!(found.tenths[0] < 0.7 * mean, "{:?}", found.tenths);
             let most = found.tenths.iter().copied().fold(0.0, f64::max);
@@ -175,7 +175,7 @@ mod tests {
         let dlwa = |load: CacheLoad| load.run(UNITS, 3).unwrap().0.dlwa();
         let (none, placed) = (dlwa(cache), dlwa(CacheLoad { placed: true, ..cache }));
         println!("full {none:.3} {placed:.3}");
-        // Published 3.22 to 3.5 without, 1.03 with; the study 3.5 to 3.6 and 1.00.
+        // Published: 3.22 to 3.5 without placement, 1.03 with; the study: 3.5 to 3.6 and 1.00.
         assert!((3.2..3.8).contains(&none), "{none}");
         assert!((0.99..1.07).contains(&placed), "{placed}");
         let half = CacheLoad { utilisation: 0.5, ..cache };

@@ -1,6 +1,6 @@
-//! Numbers that are the same on every machine.
+//! Random numbers that are the same on every machine.
 
-/// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
+/// Splitmix64 (Steele, Lea, Flood 2014): a full-period generator with one word of state.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -21,12 +21,12 @@ impl Random {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
     }
 
-    /// True with this probability.
+    /// True with the given probability.
     pub(crate) fn chance(&mut self, of: f64) -> bool {
         ((self.next() >> 11) as f64) < of * (1u64 << 53) as f64
     }
 
-    /// A number from 0 to 1.
+    /// A number in [0, 1).
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

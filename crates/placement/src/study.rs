@@ -1,4 +1,4 @@
-//! Replays a load on a drive until its write amplification settles, and measures it.
+//! Replays a load on a drive until its write amplification settles, then measures it.
 
 use crate::account::{Account, Medium};
 use crate::drive::{Drive, Shape, TooFew};
@@ -6,29 +6,30 @@ use crate::load::Load;
 use crate::zones::{HostLog, Victim, Zoned};
 use std::fmt;
 
-/// Parts of a pass with separate counts, for an interval.
+/// Number of parts of a pass with separate counters, for the confidence interval.
 const BATCHES: usize = 10;
-/// Distance of prefetch, in requests.
+/// Prefetch distance in requests.
 const AHEAD: usize = 16;
-/// Stretches, of as many passes as write about the data once, that are replayed at least and at most, and how often the
-/// data are written at least: fewer drive writes report the transient.
+/// Minimum and maximum number of replayed stretches (passes that together write about the data
+/// size), and minimum drive writes: fewer would measure the transient.
 const LEAST: usize = 3;
 const MOST: usize = 40;
 const DRIVE_WRITES: u64 = 8;
-/// Settled when no two of the last three stretches differ by more than this share.
+/// Settled if the last three stretches differ by at most this share.
 const SETTLED: f64 = 0.005;
 /// A pass that writes the data this often is not repeated: its first half settles the drive.
 const LONG: u64 = 10;
-/// Requests between two checks for a stop.
+/// Requests between two calls of `stop`.
 const LOOK: usize = 1 << 14;
 
-/// Called at intervals with the number of requests replayed since; whether to stop.
+/// Called at intervals with the number of requests replayed since the last call; true stops the
+/// study.
 pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
-/// Why there are no figures.
+/// Reason why a study has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The drive has too few units.
+    /// There are too few units.
     TooFew(TooFew),
     /// The caller stopped the study.
     Stopped,
@@ -45,21 +46,21 @@ impl fmt::Display for Ended {
 
 impl std::error::Error for Ended {}
 
-/// Pages of one part of the load.
+/// Page counts of one part of the load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Written by the host.
+    /// Pages written by the host.
     pub host: u64,
-    /// Moved meanwhile.
+    /// Pages moved in the same period.
     pub moved: u64,
 }
 
-/// Measurement behind the transient.
+/// Measurement after the transient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Account of the measured stretch.
+    /// Counters of the measured stretch.
     pub account: Account,
-    /// Account by part of the load.
+    /// Counters by part of the load.
     pub batches: Vec<Batch>,
     /// Write amplification of each stretch, the measured one last.
     pub curve: Vec<f64>,
@@ -69,19 +70,19 @@ pub struct Measured {
     pub replayed: u64,
 }
 
-/// Replays `load` with the handle of each request on a drive that holds the touched pages, written in order of
-/// address with handle 0.
+/// Replays `load` with the handle of each request. At the start the drive holds all touched pages,
+/// written in address order with handle 0.
 ///
 /// # Errors
-/// When the drive has too few units, or `stop` says so.
+/// When there are too few units, or `stop` ends the study.
 pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Result<Measured, Ended> {
     on(load, handles, Drive::new(shape).map_err(Ended::TooFew)?, stop)
 }
 
-/// A study of a host log on zones, whose `victim` chooses the zone to clean.
+/// Studies a host log on zones; `victim` chooses the zone to clean.
 ///
 /// # Errors
-/// When there are too few zones, or `stop` or `victim` says so.
+/// When there are too few zones, or `stop` or `victim` ends the study.
 pub fn study_log(
     load: &Load,
     streams: &[u8],
@@ -136,7 +137,7 @@ struct Run<'a, M> {
 }
 
 impl<M: Medium> Run<'_, M> {
-    /// Replays parts of the load, and counts each.
+    /// Replays parts of the load, with separate counters.
     fn stretch(&mut self, parts: &[(usize, usize)]) -> Result<(Account, Vec<Batch>), Ended> {
         self.drive.reset_account();
         let mut batches = Vec::with_capacity(parts.len());

@@ -1,8 +1,8 @@
-//! Laws of the drive: closed forms, accounts that add up, and what must change nothing.
+//! Tests of the drive: closed forms, consistent counters, and changes without effect.
 
 use crate::*;
 
-/// A generator that is good enough for tests: xorshift64*.
+/// A generator for tests: xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ fn shape(use_of: f64, (unit_pages, units): (u32, u32), handles: u8, isolation: I
     Shape { pages, unit_pages, units, handles, isolation }
 }
 
-/// Writes of a stream, `capacities` times the drive, of which the last quarter is counted.
+/// Writes a stream of `capacities` drive capacities, and counts the last quarter.
 fn written(shape: Shape, capacities: f64, mut next: impl FnMut() -> (u32, u8)) -> Drive {
     let mut drive = Drive::new(shape).unwrap();
     (0..shape.pages).for_each(|page| drive.write(page, 0));
@@ -38,8 +38,9 @@ fn written(shape: Shape, capacities: f64, mut next: impl FnMut() -> (u32, u8)) -
     drive
 }
 
-/// Write amplification of uniform writes under greedy cleaning with the share `u` of usable pages in use: the
-/// valid share v of a victim obeys u = (v - 1) / ln v (mean field), A = 1 / (1 - v).
+/// Write amplification of uniform writes under greedy garbage collection, with the share `u` of
+/// usable pages in use. The valid share v of a victim obeys u = (v - 1) / ln v (mean field), A = 1
+/// / (1 - v).
 fn uniform(u: f64) -> f64 {
     let (mut low, mut high) = (1e-9f64, 1.0 - 1e-9);
     for _ in 0..200 {
@@ -49,8 +50,8 @@ fn uniform(u: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// The share of the usable pages that is in use: without 0.6 units for each that is open beyond the first (equation
-/// (f)), and the one that is free.
+/// Usable share of the pages: all but the free unit, and 0.6 units for each open unit beyond the
+/// first (equation (f)).
 fn usable(shape: &Shape) -> f64 {
     let open = 0.6 * f64::from(shape.open() - 1) + 1.0;
     f64::from(shape.pages) / (f64::from(shape.unit_pages) * (f64::from(shape.units) - open))
@@ -136,11 +137,11 @@ fn accounts_add_up() {
 
 #[test]
 fn persistent_isolation_of_uniform_streams_is_worth_what_mixing_costs() {
-    // Equation (b): under one greedy cleaner all streams are cleaned at the same validity, so each has A(U/T).
+    // Equation (b): one greedy cleaner cleans all streams at the same validity, so each has A(U/T).
     for handles in [2u8, 4, 8] {
         let shape = shape(0.82, (512, 600), handles, Isolation::Persistent);
         let mut random = Random(11);
-        // Sizes in proportion to 1, 2, 3...; all are written at one rate in all.
+        // Sizes in proportion to 1, 2, 3 and so on, at the same total rate.
         let weights: u32 = (1..=u32::from(handles)).sum();
         let drive = written(shape, 12.0, || {
             let handle = random.below(u32::from(handles));
@@ -163,7 +164,8 @@ fn persistent_isolation_of_uniform_streams_is_worth_what_mixing_costs() {
 
 #[test]
 fn interleaved_sequential_streams_cost_nothing_with_handles_of_their_own() {
-    // Equation (d): equal rates on one frontier are free, unequal ones are not, own handles make them so.
+    // Equation (d): equal rates on one open unit cost nothing, unequal ones do, and own handles
+    // remove the cost.
     let run = |handles: u8, rates: [u32; 4]| {
         let shape = shape(0.873, (512, 600), handles, Isolation::Initial);
         let part = shape.pages / 4;
@@ -228,7 +230,8 @@ fn a_random_handle_beside_data_that_die_in_order_takes_its_closed_form() {
 
 #[test]
 fn open_units_take_spare() {
-    // Equation (f): A of U / T', T' without 0.6 of each open unit; with fewer units it rises, and then is refused.
+    // Equation (f): A of U / T', where T' excludes 0.6 of each open unit; with fewer units it
+    // rises, and then is rejected.
     let mut before = f64::INFINITY;
     for units in [69u32, 138, 552] {
         let shape = shape(0.80, (512 * 138 / units, units), 5, Isolation::Initial);
@@ -259,17 +262,17 @@ fn one_handle_and_permuted_handles_change_nothing() {
         });
         (drive.account().moved(), drive.account().host())
     };
-    // With one handle, copies go to one place whatever the isolation.
+    // With one handle, copies go to one place with either isolation.
     assert_eq!(run(1, Isolation::Initial, |it| it), run(1, Isolation::Persistent, |it| it));
     for isolation in [Isolation::Initial, Isolation::Persistent] {
-        // The data that fill the drive at first were written with handle 0, so it keeps its number.
+        // The initial data were written with handle 0, so it keeps its number.
         assert_eq!(run(4, isolation, |it| it), run(4, isolation, |it| (4 - it) % 4));
     }
     // Unused handles change nothing but their units.
     assert_ne!(run(4, Isolation::Initial, |it| it), run(1, Isolation::Initial, |it| it));
 }
 
-/// A load: half of the writes go to a twentieth of the pages.
+/// A load in which half of the writes go to a twentieth of the pages.
 fn skewed(pages: u64, count: u64) -> Load {
     let mut builder = Builder::default();
     builder.read(0, 0, pages * PAGE_BYTES).unwrap();
@@ -330,7 +333,7 @@ fn lifetimes_are_pages_written_until_the_next_overwrite() {
         builder.write(0, (page * PAGE_BYTES, PAGE_BYTES), (false, false)).unwrap();
     }
     let load = builder.finish().unwrap();
-    // The third and the last wrap around the end.
+    // The third and the last request wrap around the end.
     let found = lifetimes(&load);
     assert_eq!(found, [2, 4, 4, 6, 6, 2]);
 }
@@ -441,7 +444,7 @@ fn a_permutation_is_known_from_draws_and_from_sequences() {
         }
         builder.finish().unwrap().is_permutation()
     };
-    // Multiplication by a number without a common factor visits each once, in an order that differs by pass.
+    // Multiplication by a coprime number visits each page once, in another order each pass.
     let step = |at: u32| {
         ((u64::from(at) * [7919, 104_729, 611_953][(at / pages) as usize]) % u64::from(pages))
             as u32

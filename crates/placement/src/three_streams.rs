@@ -1,24 +1,24 @@
-//! Three streams of published measurements of FDP drives (WARP): one in order, one that overwrites its addresses at
-//! random, and one at random on addresses of its own.
+//! Three streams of published FDP measurements (WARP): one sequential, one that overwrites the same
+//! addresses at random, and one random on its own addresses.
 
 use crate::account::{Account, Medium};
 use crate::drive::{Drive, Isolation, Shape, TooFew};
 use crate::random::Random;
 
-/// Share of the drive that the stream in order and the one that overwrites it have.
+/// Share of the drive for the sequential stream and the one that overwrites it.
 const FIRST: f64 = 0.9;
-/// Zones of `zoned:80/20:10/20:10/60`: share of the writes, and of the addresses.
+/// Zones of `zoned:80/20:10/20:10/60`: share of writes, and share of addresses.
 const ZONES: [(f64, f64); 3] = [(0.8, 0.2), (0.1, 0.2), (0.1, 0.6)];
-/// Consecutive pages of the sequential stream.
+/// Consecutive pages per burst of the sequential stream.
 const BURST: u32 = 32;
-/// Ranks of Zipf's law with a stored share; all others together have less than one write of a
+/// Number of Zipf ranks with a stored share; all others together have less than one write in a
 /// million.
 const RANKS: usize = 1 << 16;
 
-/// Addresses of the overwriting stream.
+/// Address distribution of the overwriting stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Anywhere.
+    /// Uniform.
     Uniform,
     /// `zoned:80/20:10/20:10/60`.
     Zoned,
@@ -26,41 +26,42 @@ pub enum Over {
     Zipf,
 }
 
-/// Streams with a handle of their own.
+/// Assignment of handles to streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
-    /// None.
+    /// One handle for all streams.
     None,
-    /// The stream on addresses of its own; the others share one.
+    /// One handle for the stream on its own addresses; the others share one.
     Shared,
-    /// Each.
+    /// One handle per stream.
     Each,
 }
 
 /// The load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThreeStreams {
-    /// Share of the flash that the capacity is.
+    /// Capacity as a share of the flash.
     pub use_of: f64,
-    /// Share of the pages written in order, and by the stream that overwrites them; the rest is the third's.
+    /// Share of pages written sequentially, and by the overwriting stream; the third stream has the
+    /// rest.
     pub shares: (f64, f64),
-    /// Addresses of the second stream.
+    /// Address distribution of the overwriting stream.
     pub over: Over,
-    /// Owner of each handle.
+    /// Assignment of handles.
     pub given: Given,
     /// Destination of copies.
     pub isolation: Isolation,
-    /// Capacities written before the measurement, and during it.
+    /// Drive writes before and during the measurement.
     pub drive_writes: (f64, f64),
 }
 
-/// Draws pages of the stream that overwrites.
+/// Draws pages of the overwriting stream.
 struct Overwrites {
     over: Over,
     pages: u32,
-    /// Cumulative shares of the ranks of Zipf's law.
+    /// Cumulative shares of the Zipf ranks.
     cumulative: Vec<f64>,
-    /// From a rank to a page: multiples of a number that has no factor in common with the pages.
+    /// Maps ranks to pages by multiplication with a number coprime to the page count.
     step: u32,
 }
 
@@ -116,7 +117,7 @@ impl ThreeStreams {
     /// Activity of the drive during the measurement.
     ///
     /// # Errors
-    /// When the drive has too few units.
+    /// When there are too few units.
     pub fn run(&self, units: (u32, u32), seed: u64) -> Result<Account, TooFew> {
         let (handles, [order, over, own]) = match self.given {
             Given::None => (1, [0, 0, 0]),
@@ -166,7 +167,7 @@ impl ThreeStreams {
 mod tests {
     use super::*;
 
-    /// The units of the mechanism study.
+    /// Unit counts of the mechanism study.
     const UNITS: (u32, u32) = (512, 600);
 
     fn dlwa(use_of: f64, in_order: f64, over: Over, given: Given) -> f64 {
@@ -205,7 +206,7 @@ mod tests {
             let found = drawn.iter().filter(|it| space.contains(*it)).count() as f64 / 20_000.0;
             assert!((found - writes).abs() < 0.01, "{space:?}: {found}");
         }
-        // The first rank of Zipf's law has 1 / zeta(2.2) of the writes, and every rank a page of its own.
+        // The first Zipf rank has 1 / zeta(2.2) of the writes, and every rank has its own page.
         let overwrites = Overwrites::new(Over::Zipf, 100_000);
         let drawn: Vec<u32> = (0..20_000).map(|_| overwrites.next(&mut random)).collect();
         let first = drawn.iter().filter(|it| **it == 0).count() as f64 / 20_000.0;
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn handles_help_as_much_as_was_measured() {
-        // Published 1.08, 3.35 and 3.85 on an emulator, the study 1.086, 3.46 and 3.94.
+        // Published: 1.08, 3.35 and 3.85 on an emulator; the study: 1.086, 3.46 and 3.94.
         let found =
             [Given::Each, Given::Shared, Given::None].map(|it| dlwa(0.909, 0.58, Over::Zipf, it));
         println!("{found:?}");

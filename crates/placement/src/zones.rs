@@ -1,10 +1,10 @@
-//! A host log on zones: what an FTL does, done by the host, which chooses the stream of each write and the zone that is
-//! cleaned next.
+//! A host log on zones: an FTL in the host, which chooses the stream of each write and the zone to
+//! clean next.
 //!
-//! A zone is written in order and reset as a whole; the drive moves nothing, so its own write
-//! amplification is 1; measured is that of the host. Each stream has an open zone, and what
-//! cleaning moves goes to one more. Written apart from [`Drive`](crate::Drive), which it must agree
-//! with where both clean alike.
+//! A zone is written in order and reset as a whole. The drive moves nothing, so its own write
+//! amplification is 1, and the host's is measured. Each stream has an open zone, and copies have
+//! one more. The code is independent of [`Drive`](crate::Drive), with which it must agree if both
+//! clean alike.
 
 use crate::account::{Account, Medium};
 use crate::drive::{KEPT, TooFew};
@@ -13,44 +13,44 @@ use std::collections::VecDeque;
 const NONE: u32 = u32::MAX;
 const DEAD: u8 = u8::MAX;
 
-/// The zones, and how many streams the host writes.
+/// Dimensions of the zones, and number of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoned {
-    /// Logical pages, all mappable.
+    /// Number of logical pages, all mappable.
     pub pages: u32,
-    /// Pages of a zone.
+    /// Pages per zone.
     pub zone_pages: u32,
-    /// Zones.
+    /// Number of zones.
     pub zones: u32,
-    /// Streams of the host, each with an open zone.
+    /// Number of host streams, each with an open zone.
     pub streams: u8,
 }
 
-/// The host's view of the zones when it must clean one.
+/// State of the zones when the host must clean one.
 #[derive(Debug)]
 pub struct Zones<'a> {
-    /// Valid pages by zone.
+    /// Valid pages of each zone.
     pub valid: &'a [u32],
-    /// Pages that the host had written when each became full; 0 for zones that are not full.
+    /// Host pages written when each zone became full; 0 for zones that are not full.
     pub full_at: &'a [u64],
-    /// Zones that may be cleaned: full, with something that is not valid.
+    /// Zones that may be cleaned: full, with invalid pages.
     pub full: &'a [u32],
-    /// Pages of a zone.
+    /// Pages per zone.
     pub zone_pages: u32,
-    /// Pages that the host has written.
+    /// Pages written by the host.
     pub now: u64,
 }
 
-/// Chooses the zone to clean, by number; `None` ends the study.
+/// Policy that returns the number of the zone to clean; `None` ends the study.
 pub type Victim<'a> = Box<dyn FnMut(&Zones<'_>) -> Option<u32> + 'a>;
 
-/// The zone with the fewest valid pages; of equals the one that became full first.
+/// Zone with the fewest valid pages; ties go to the one that became full first.
 pub fn greedy(zones: &Zones<'_>) -> Option<u32> {
     let rank = |zone: &u32| (zones.valid[*zone as usize], zones.full_at[*zone as usize]);
     zones.full.iter().copied().min_by_key(rank)
 }
 
-/// A zone that is being filled.
+/// An open zone.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     zone: u32,
@@ -58,24 +58,24 @@ struct Open {
     end: u32,
 }
 
-/// The log.
+/// The host log.
 pub struct HostLog<'a> {
     shape: Zoned,
     victim: Victim<'a>,
     map: Vec<u32>,
     back: Vec<u32>,
-    /// The stream with which each page of a zone was written; `DEAD` where nothing valid is.
+    /// Stream with which each page was written; `DEAD` if invalid.
     writer: Vec<u8>,
     valid: Vec<u32>,
     full_at: Vec<u64>,
     is_full: Vec<bool>,
-    /// Open zones of the host by stream, then that of copies.
+    /// Open zones: one per host stream, then the one for copies.
     open: Vec<Open>,
     free: VecDeque<u32>,
     account: Account,
     resets: u64,
     now: u64,
-    /// True if the policy chose no zone, or one that may not be cleaned.
+    /// True if the policy chose no zone, or an invalid one.
     has_ended: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'a> HostLog<'a> {
     /// An empty log.
     ///
     /// # Errors
-    /// When there are too few zones: cleaning would gain less than one page in two hundred.
+    /// When there are too few zones: cleaning would free less than one page in two hundred.
     pub fn new(shape: Zoned, victim: Victim<'a>) -> Result<HostLog<'a>, TooFew> {
         let open = u32::from(shape.streams) + 1;
         let closed = u64::from(shape.zones.saturating_sub(open + KEPT as u32));
@@ -115,7 +115,7 @@ impl<'a> HostLog<'a> {
         Ok(log)
     }
 
-    /// Zones that were reset.
+    /// Number of zone resets.
     pub fn resets(&self) -> u64 {
         self.resets
     }
@@ -286,7 +286,7 @@ mod tests {
             let isolation = Isolation::Initial;
             let shape = Shape { pages, unit_pages, units, handles: streams, isolation };
             let drive = measured(&mut Drive::new(shape).unwrap(), pages, streams);
-            // A zone more that is kept empty is one in 68 of the spare space.
+            // One more empty zone is one in 68 of the spare space.
             assert!(
                 (host / drive - 1.0).abs() < 0.02,
                 "{streams}: host {host:.4}, drive {drive:.4}"
