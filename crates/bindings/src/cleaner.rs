@@ -1,9 +1,11 @@
-//! Cleaning policies written in Python: what they see, what they answer, and the way between.
+//! Garbage collection policies written in Python: their view, their decision, and the transfer of
+//! both.
 //!
-//! The arrays of a [`View`] are the drive's own memory, lent through `NumPy`'s array interface. Each
-//! array keeps its memory alive, and the drive never writes to memory that Python still holds (see
-//! [`DomainState`]), so that nothing which a policy does with an array can harm the process. An array that
-//! the policy has let go of serves again in the next step, so that a step costs the same whatever it shows.
+//! The arrays of a [`View`] are the drive's own memory, lent through `NumPy`'s array interface.
+//! Each array keeps its memory alive, and the drive never writes to memory that Python still holds
+//! (see [`DomainState`]). No use of an array by a policy can therefore harm the process. An array
+//! that the policy has released is reused in the next step, so the cost of a step does not depend
+//! on its size.
 
 use devices::ssd::clean::{AgeOrder, Answer, Cleaner, DomainState, VictimIndex};
 use devices::ssd::ids::BlockState;
@@ -15,11 +17,11 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The answer that cleans block `block` of the domain.
+/// The decision to clean block `block` of the domain.
 #[pyclass(frozen, eq, hash, module = "ssdlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Clean {
-    /// The block, counted from the first of the domain.
+    /// The block, counted from the domain's first block.
     #[pyo3(get)]
     block: i64,
 }
@@ -44,7 +46,7 @@ impl Clean {
     }
 }
 
-/// The answer that cleans nothing.
+/// The decision to clean nothing.
 #[pyclass(frozen, eq, hash, module = "ssdlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Rest;
@@ -65,7 +67,7 @@ impl Rest {
 /// Memory that `NumPy` may read for as long as this object lives and has an owner.
 #[pyclass(frozen, module = "ssdlab")]
 struct Lent {
-    /// The owner of the memory; without it, only this code can reach the object.
+    /// Owner of the memory; without an owner only this code can reach the object.
     owner: Mutex<Option<Owner>>,
     address: usize,
     count: u32,
@@ -95,15 +97,16 @@ impl Lent {
     }
 }
 
-/// An array of `NumPy` over lent memory.
+/// A `NumPy` array over lent memory.
 ///
-/// Making one takes a microsecond, so it is used in step after step for as long as its memory is where it
-/// was. Between steps the drive writes to that memory, which is sound only while nothing else can read
-/// it: if the policy keeps a reference into an array, the array keeps its memory and is not used again.
+/// Creating one takes a microsecond, so it is reused in later steps as long as its memory does not
+/// move. Between steps the drive writes to that memory, which is sound only if nothing else can
+/// read it. If the policy keeps a reference into an array, the array keeps its memory and is not
+/// reused.
 struct Array {
     lent: Py<Lent>,
     numpy: Py<PyAny>,
-    /// True if inspected in this step.
+    /// True if the policy read it in this step.
     shown: bool,
 }
 
@@ -120,8 +123,8 @@ impl Array {
         lent.address == address && lent.count == count
     }
 
-    /// Takes the memory back at the end of a step; false if the policy keeps something of the
-    /// array: the array, a part or weak reference of it, or its buffer.
+    /// Takes the memory back at the end of a step. Returns false if the policy holds the array, a
+    /// view or weak reference of it, or its buffer.
     fn take_back(&mut self, py: Python<'_>) -> bool {
         if !std::mem::take(&mut self.shown) {
             return true;
@@ -150,40 +153,40 @@ fn weak_references(py: Python<'_>, object: &Py<PyAny>) -> Option<usize> {
 /// The arrays of a domain.
 type Arrays = [Option<Array>; 4];
 
-/// Type strings of `NumPy` for unsigned and signed numbers in this machine's order of bytes.
+/// `NumPy` type strings of unsigned and signed numbers in native byte order.
 const NUMBERS: [&str; 3] =
     if cfg!(target_endian = "little") { ["<u4", "<u8", "<i8"] } else { [">u4", ">u8", ">i8"] };
 
-/// View of the domain in which a cleaning policy must choose a block.
+/// View of the domain in which a policy must choose a block.
 ///
-/// It can be used until `step` returns; an array that is kept stays as it was.
+/// It is valid until `step` returns; an array that the policy keeps does not change.
 #[pyclass(module = "ssdlab")]
 pub struct View {
-    /// Number of the domain on the drive.
+    /// Number of the domain.
     #[pyo3(get)]
     domain: u32,
     /// Data pages of a block.
     #[pyo3(get)]
     pages: u32,
-    /// Erased blocks of the domain.
+    /// Number of erased blocks in the domain.
     #[pyo3(get)]
     free: u32,
-    /// True if some block must be cleaned now because no room is left.
+    /// True if a block must be cleaned now because there is no room.
     #[pyo3(get)]
     urgent: bool,
-    /// Blocks opened so far on the drive: the clock of `opened`.
+    /// Number of blocks opened so far on the drive: the clock of `opened`.
     #[pyo3(get)]
     clock: u64,
-    /// A number from 0 to below 1, drawn for this step from the run's seed.
+    /// A number in [0, 1), drawn for this step from the run's seed.
     #[pyo3(get)]
     random: f64,
     /// Dropped after the step.
     pool: Option<Shared>,
-    /// The zero-copy arrays, of this step and of steps before.
+    /// Zero-copy arrays of this and earlier steps.
     arrays: Arrays,
 }
 
-/// The arrays of a pool, and the part of them that is the domain's.
+/// Arrays of a pool, and the domain's range in them.
 struct Shared {
     valid: Arc<Vec<u32>>,
     erases: Arc<Vec<u32>>,
@@ -228,7 +231,7 @@ impl View {
         })
     }
 
-    /// The zero-copy array at `place`, over the part of a shared array that is the domain's.
+    /// The zero-copy array at `place`, over the domain's part of a shared array.
     fn array<T: Send + Sync + 'static>(
         &mut self,
         py: Python<'_>,
@@ -255,8 +258,8 @@ impl View {
         Ok(array.numpy.clone_ref(py))
     }
 
-    /// Gives back everything that the policy does not hold itself. The arrays are for the next step; `None`
-    /// if the policy keeps something of one, since the drive then continues with a copy elsewhere.
+    /// Releases everything that the policy does not hold. Returns the arrays for the next step;
+    /// `None` if the policy keeps part of one, after which the drive continues with a copy.
     fn end(&mut self, py: Python<'_>) -> Option<Arrays> {
         self.pool = None;
         let mut arrays = std::mem::take(&mut self.arrays);
@@ -279,31 +282,31 @@ impl View {
 
 #[pymethods]
 impl View {
-    /// Valid pages of each block.
+    /// Number of valid pages of each block.
     #[getter]
     fn valid(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.array(py, 0, NUMBERS[0], |shared| &shared.valid)
     }
 
-    /// Erasures of each block.
+    /// Number of erases of each block.
     #[getter]
     fn erases(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.array(py, 1, NUMBERS[0], |shared| &shared.erases)
     }
 
-    /// When each block was opened, by the `clock`.
+    /// Time at which each block was opened, by `clock`.
     #[getter]
     fn opened(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.array(py, 2, NUMBERS[1], |shared| &shared.opened)
     }
 
-    /// Use of each block.
+    /// State of each block.
     #[getter]
     fn states(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.array(py, 3, "|u1", |shared| &shared.states)
     }
 
-    /// The blocks that may be cleaned and have superseded pages; never empty.
+    /// Blocks that may be cleaned and have superseded pages; at least one.
     #[getter]
     fn candidates(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
@@ -315,7 +318,7 @@ impl View {
         owned(py, blocks.map(|(block, _)| block).collect())
     }
 
-    /// The candidate with the fewest valid pages, of equals the lowest number.
+    /// The candidate with the fewest valid pages; ties go to the lowest number.
     #[getter]
     fn emptiest(&self) -> PyResult<u32> {
         let shared = self.shared()?;
@@ -323,14 +326,13 @@ impl View {
         first.ok_or_else(|| PyValueError::new_err("no block has superseded pages"))
     }
 
-    /// Numbers of at most `count` candidates: those with the fewest valid pages first, of equals the
-    /// lowest number.
+    /// Numbers of at most `count` candidates, fewest valid pages first; ties in numerical order.
     fn emptiest_first(&self, py: Python<'_>, count: usize) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
         Self::first_of(py, shared.index.emptiest_first(shared.domain), count)
     }
 
-    /// Numbers of at most `count` candidates: those opened longest ago first.
+    /// Numbers of at most `count` candidates, oldest first.
     fn oldest_first(&self, py: Python<'_>, count: usize) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
         let blocks = shared.order.iter(shared.domain);
@@ -338,7 +340,7 @@ impl View {
         Self::first_of(py, pays.map(|block| block - shared.first as u32), count)
     }
 
-    /// Blocks opened since each block was, itself counted.
+    /// Number of blocks opened since each block was, including itself.
     #[getter]
     fn ages(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
@@ -352,7 +354,7 @@ impl View {
 }
 
 impl Shared {
-    /// The part of an array that is the domain's.
+    /// The domain's part of an array.
     fn part<'a, T>(&self, all: &'a [T]) -> &'a [T] {
         &all[self.first..][..self.blocks as usize]
     }
@@ -368,7 +370,7 @@ fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
 /// The exception that a policy raised, for the caller of the drive.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Keeps the first exception: what came later is its consequence.
+/// Stores the first exception; later ones are consequences.
 pub(crate) fn put_raised(raised: &Raised, error: PyErr) {
     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }
@@ -378,7 +380,7 @@ pub(crate) fn take_raised(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// True if an exception is meant to end the program, as Ctrl-C is.
+/// True for exceptions that must end the program, such as Ctrl-C.
 pub(crate) fn is_final(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
@@ -387,12 +389,12 @@ pub(crate) fn is_final(py: Python<'_>, error: &PyErr) -> bool {
 pub(crate) struct PythonCleaner {
     step: Py<PyAny>,
     raised: Raised,
-    /// Arrays of each inspected domain, by the address of the array of valid pages.
+    /// Arrays of each domain seen so far, by the address of its array of valid pages.
     arrays: HashMap<usize, Arrays>,
 }
 
 impl PythonCleaner {
-    /// The policy `object`; what it raises goes to `raised`.
+    /// The policy `object`; its exceptions go to `raised`.
     pub(crate) fn new(object: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
         let step = object.getattr("step")?.unbind();
         Ok(PythonCleaner { step, raised: Arc::clone(raised), arrays: HashMap::new() })

@@ -1,4 +1,4 @@
-//! The exceptions that Python sees.
+//! Exceptions raised in Python.
 
 use lab::RunError;
 use memory::NoMemory;
@@ -32,7 +32,8 @@ pyo3::create_exception!(
     "ssdlab itself has failed: the message says how to report it."
 );
 
-/// Works without the interpreter's lock; a panic within is a defect of ours, and an exception that says so.
+/// Runs `work` without the interpreter's lock; a panic in it becomes an exception that reports a
+/// bug.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
         if let Some(none) = panic.downcast_ref::<NoMemory>() {
@@ -48,7 +49,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     })
 }
 
-/// The Python exception for a device that callers drive themselves, without a count of requests.
+/// The exception for a device that the caller steps, without a count of requests.
 pub(crate) fn plain_error(error: RunError) -> PyErr {
     match error {
         RunError::Input(message) => InputError::new_err(message),
@@ -60,18 +61,18 @@ pub(crate) fn plain_error(error: RunError) -> PyErr {
     }
 }
 
-/// Exception for a completed run one of whose outputs cannot be written: an `OSError` with the
-/// results as its attribute.
+/// Exception of a completed run whose output cannot be written: an `OSError` with the results as an
+/// attribute.
 fn unwritten(problem: String, results: String) -> PyErr {
     let error = PyOSError::new_err(problem);
     Python::attach(|py| {
-        // An `OSError` takes attributes; if not, the exception counts.
+        // An `OSError` accepts attributes; if not, the exception matters more.
         let _ = error.value(py).setattr("results", results);
     });
     error
 }
 
-/// Panics where simulations run, for tests of the handling of panics.
+/// Panics like a simulation, to test the handling of panics.
 #[pyfunction]
 pub(crate) fn panic(py: Python<'_>, text: &str) -> PyResult<()> {
     detached(py, || panic!("{text}"))

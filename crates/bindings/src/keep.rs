@@ -5,8 +5,8 @@ use crate::layers::{PyLayer, experiment};
 use lab::Keeping;
 use pyo3::prelude::*;
 
-/// Losses, as JSON text, of some bytes of data on the drive of `layers` after an age such as "1y at
-/// 40C" and some P/E cycles.
+/// Data losses on the drive of `layers`, after an age such as "1y at 40C" and some P/E cycles, as
+/// JSON text.
 #[pyfunction]
 pub(crate) fn keep(
     py: Python<'_>,
@@ -23,8 +23,8 @@ pub(crate) fn keep(
     .map_err(InputError::new_err)
 }
 
-/// Up to how many cycles the drive of the experiment made of `layers` keeps its data as a class of JESD218 demands, as
-/// JSON text.
+/// Number of P/E cycles up to which the drive of `layers` retains data as a class of JESD218
+/// demands, as JSON text.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
 pub(crate) fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
@@ -37,7 +37,7 @@ pub(crate) fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> 
     .map_err(InputError::new_err)
 }
 
-/// The figures of the closed forms for which there are published ones, as JSON text.
+/// Results of the closed forms for which published values exist, as JSON text.
 #[pyfunction]
 pub(crate) fn media_forms() -> String {
     lab::media_forms().to_string()

@@ -1,4 +1,4 @@
-//! Layers of configuration, the resulting experiment, and the available choices.
+//! Configuration layers, the resulting experiment, and the available choices.
 
 use crate::errors::{InputError, detached};
 use crate::visits::Visits;
@@ -38,22 +38,22 @@ pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u
     capacity.map_err(|error| raised.unwrap_or_else(|| InputError::new_err(error.to_string())))
 }
 
-/// Raises `InputError` if the experiment made of `layers` would load code that only a layer
-/// names which may not.
+/// Raises `InputError` if the experiment of `layers` would load code named only by layers without
+/// permission.
 #[pyfunction]
 pub(crate) fn permit_code(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
     detached(py, || experiment(layers)?.permit_code().map_err(|error| error.to_string()))?
         .map_err(InputError::new_err)
 }
 
-/// Raises `InputError` if the device of the experiment made of `layers` contradicts itself; it is not built.
+/// Raises `InputError` if the device of the experiment contradicts itself; does not build it.
 #[pyfunction]
 pub(crate) fn check_device(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
     detached(py, || experiment(layers)?.check_device().map_err(|error| error.to_string()))?
         .map_err(InputError::new_err)
 }
 
-/// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
+/// The layer (source, TOML text, permission to name code) of `--set KEY=VALUE`.
 #[pyfunction]
 pub(crate) fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
     lab::set_layer(assignment).map(fields).map_err(input_error)
@@ -66,7 +66,7 @@ pub(crate) fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, 
     lab::set_layers(&assignments).map(fields).map_err(input_error)
 }
 
-/// The single layer of `layers`, made by `set_layer`, in any order.
+/// A single layer made of `layers` from `set_layer`, in any order.
 #[pyfunction]
 pub(crate) fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
     let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
@@ -78,7 +78,7 @@ fn input_error(error: lab::InputError) -> PyErr {
     InputError::new_err(error.to_string())
 }
 
-/// The layer (source, TOML text, whether it may name code) of a built-in device or workload, or
+/// The layer (source, TOML text, permission to name code) of a built-in device or workload, or
 /// None.
 #[pyfunction]
 pub(crate) fn preset_layer(section: &str, name: &str) -> Option<(String, String, bool)> {
@@ -91,7 +91,7 @@ pub(crate) fn preset_text(section: &str, name: &str) -> Option<&'static str> {
     lab::preset_text(section, name)
 }
 
-/// The message for a name that is neither a preset nor a file: it lists the valid choices.
+/// The message for a name that is neither a preset nor a file, with the valid choices.
 #[pyfunction]
 pub(crate) fn unknown_preset(section: &str, name: &str) -> String {
     lab::unknown_preset(section, name).to_string()
@@ -124,7 +124,7 @@ fn fields(layer: Layer) -> (String, String, bool) {
     (layer.source, layer.text, layer.code)
 }
 
-/// A layer: source, TOML text and optionally whether it may name code.
+/// A layer: source, TOML text, and optional permission to name code.
 #[derive(FromPyObject)]
 pub(crate) enum PyLayer {
     Said(String, String, bool),

@@ -1,9 +1,8 @@
-//! `ssdlab._core`: the laboratory as a Python extension module, and the only room that knows Python.
+//! `ssdlab._core`: the Python extension module, the only crate that knows Python.
 //!
-//! It promises that a simulation never holds the interpreter's lock, that Ctrl-C ends it within
-//! about a tenth of a second, and that every mistake of the user arrives as `ssdlab.InputError`.
-//! It leaves out logic: arguments are put in order by `python/ssdlab`, meaning is given to them by
-//! `lab`.
+//! A simulation never holds the interpreter's lock, Ctrl-C ends it within about a tenth of a
+//! second, and every user error is an `ssdlab.InputError`. There is no logic here: `python/ssdlab`
+//! prepares the arguments, and `lab` implements the functions.
 
 mod cache;
 mod cleaner;
@@ -21,7 +20,7 @@ mod traces;
 mod view;
 mod visits;
 
-/// Without memory the process ends with a message instead of a crash.
+/// Out of memory, the process ends with a message instead of a crash.
 #[global_allocator]
 static ALLOCATOR: memory::LastResort = memory::LastResort;
 
@@ -73,11 +72,11 @@ mod _core {
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const version: &str = env!("CARGO_PKG_VERSION");
 
-    /// The schema of results that this version writes and reads.
+    /// The schema version of results that this version writes and reads.
     #[pymodule_export]
     const SCHEMA: u32 = lab::SCHEMA;
 
-    /// States of blocks, as numbers in `View.states`: it is erased.
+    /// Block states in `View.states`: the block is erased.
     #[pymodule_export]
     const FREE: u8 = BlockState::Free as u8;
     /// The block is open.
@@ -99,8 +98,8 @@ mod _core {
     #[pymodule_export]
     const PASSED_OVER: u8 = BlockState::PassedOver as u8;
 
-    /// A Parquet file with these columns: name, `bool`, `int`, `float` or `str`, and a list of such
-    /// values or None.
+    /// Writes a Parquet file with the given columns: name, type (`bool`, `int`, `float` or `str`),
+    /// and a list of values or None.
     #[pyfunction]
     fn to_parquet(
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! The live device: a device that is served to clients of NBD.
+//! The live device: a device served to NBD clients.
 
 use crate::cleaner::Raised;
 use crate::errors::{InputError, detached, plain_error};
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A device that is served to clients of NBD by threads of its own.
+/// A device served to NBD clients by its own threads.
 #[pyclass(frozen)]
 pub(crate) struct LiveDevice {
-    /// The device until its end.
+    /// The device, until it ends.
     live: Mutex<Option<Live>>,
     control: LiveControl,
     #[pyo3(get)]
@@ -35,9 +35,9 @@ pub(crate) struct LiveDevice {
 
 #[pymethods]
 impl LiveDevice {
-    /// Serves the device of the experiment made of `layers`, and returns once clients can come.
-    /// At most one of `socket`, `port` and `behind` is given, the last a door and the name and description
-    /// that the device has there. Ctrl-C ends the preparations.
+    /// Serves the device of the experiment of `layers`; returns once clients can connect. At most
+    /// one of `socket`, `port` and `behind` is given; `behind` is a shared listener, with the
+    /// device's name and description there. Ctrl-C ends the preparation.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, overhead=None,
@@ -126,16 +126,16 @@ impl LiveDevice {
         })
     }
 
-    /// Requests, bytes, sum of latencies (ns), write amplification and share of late requests
-    /// so far, or None when it has ended.
+    /// Requests, bytes, sum of latencies (ns), write amplification and share of late requests so
+    /// far, or None if it has ended.
     fn status(&self) -> Option<(u64, u64, u64, Option<f64>, f64)> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let now = live.as_ref()?.status();
         Some((now.requests, now.bytes, now.latency_ns, now.write_amplification, now.late_share))
     }
 
-    /// Says a line, as at the control socket, and waits for the answer, a line of JSON; None when it has
-    /// ended. Any thread may.
+    /// Sends a command line, as at the control socket, and returns the answer as a line of JSON;
+    /// None if it has ended. Any thread may call this.
     fn say(&self, py: Python<'_>, line: &str) -> Option<String> {
         py.detach(|| self.control.say(line))
     }
@@ -145,8 +145,8 @@ impl LiveDevice {
         self.events.as_ref().map(|events| events.load(Ordering::Acquire))
     }
 
-    /// Completes the outstanding requests, ends, and returns the results as JSON text; None when it
-    /// has ended before.
+    /// Completes outstanding requests, stops, and returns the results as JSON text; None if it had
+    /// already ended.
     fn stop(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(None) };
@@ -154,7 +154,7 @@ impl LiveDevice {
     }
 }
 
-/// The address of a target of NVMe/TCP, or one that is shared and the name of the device there.
+/// Address of an NVMe/TCP target; or a shared target with the device's name there.
 #[derive(FromPyObject)]
 enum NvmePlace {
     At(String),
@@ -170,10 +170,10 @@ impl NvmePlace {
     }
 }
 
-/// A target of NVMe/TCP, whose namespaces are several devices.
+/// An NVMe/TCP target with several devices as namespaces.
 #[pyclass(frozen)]
 pub struct LiveNamespaces {
-    /// The target until its end.
+    /// The target, until it ends.
     target: Mutex<Option<LiveTarget>>,
     #[pyo3(get)]
     warnings: Vec<String>,
@@ -181,7 +181,7 @@ pub struct LiveNamespaces {
 
 #[pymethods]
 impl LiveNamespaces {
-    /// A target at an address, which is not open yet; `tls` as for a door.
+    /// A target at an address, not open yet; `tls` as for a shared listener.
     #[new]
     #[pyo3(signature = (uri, allow_remote, tls=None))]
     fn new(uri: &str, allow_remote: bool, tls: Option<(PathBuf, bool, bool)>) -> PyResult<Self> {
@@ -190,7 +190,7 @@ impl LiveNamespaces {
         Ok(LiveNamespaces { target: Mutex::new(Some(target)), warnings })
     }
 
-    /// Lets hosts in; where they find it.
+    /// Opens the target, and returns its URI.
     fn open(&self) -> PyResult<String> {
         let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
         match target.as_mut() {
@@ -213,7 +213,7 @@ impl LiveNamespaces {
     }
 }
 
-/// The directory of certificates, whether clients must show one, and whether TLS is required.
+/// The certificate directory, True if clients must present one, and True if TLS is mandatory.
 fn read_tls(tls: Option<(PathBuf, bool, bool)>) -> PyResult<Option<LiveTls>> {
     let read =
         tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
@@ -237,10 +237,10 @@ fn address(
     }
 }
 
-/// A door that several devices share.
+/// A listener shared by several devices.
 #[pyclass(frozen)]
 pub(crate) struct LiveEntry {
-    /// The listener until its end.
+    /// The listener, until it ends.
     door: Mutex<Option<LiveDoor>>,
     #[pyo3(get)]
     warnings: Vec<String>,
@@ -248,8 +248,8 @@ pub(crate) struct LiveEntry {
 
 #[pymethods]
 impl LiveEntry {
-    /// A door at a socket or a port, which is not open yet. `tls` is the directory of its certificates,
-    /// whether clients must show one, and whether TLS is required.
+    /// A listener at a socket or port, not open yet. `tls` holds the certificate directory, True if
+    /// clients must present a certificate, and True if TLS is mandatory.
     #[new]
     #[pyo3(signature = (*, socket, port, host, allow_remote, tls))]
     fn new(
@@ -266,7 +266,7 @@ impl LiveEntry {
         Ok(LiveEntry { door: Mutex::new(Some(door)), warnings })
     }
 
-    /// Lets clients in; by what they find each of the devices.
+    /// Opens the listener, and returns the URI of each device.
     fn open(&self) -> PyResult<Vec<String>> {
         self.at(|door| door.open().map_err(plain_error)).unwrap_or(Ok(Vec::new()))
     }
@@ -276,7 +276,7 @@ impl LiveEntry {
         py.detach(|| self.at(LiveDoor::close));
     }
 
-    /// Ends, when all devices have.
+    /// Ends the listener, once all devices have ended.
     fn finish(&self, py: Python<'_>) {
         let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| door.map(LiveDoor::finish));

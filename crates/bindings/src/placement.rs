@@ -1,4 +1,4 @@
-//! Placement studies for Python: a trace that is read once, and studied.
+//! Placement studies for Python: a trace that is read once.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub struct PlacementTrace {
 
 #[pymethods]
 impl PlacementTrace {
-    /// Reads the trace `path`; `options` and `progress` as for `trace_info`.
+    /// Reads the trace at `path`; `options` and `progress` as for `trace_info`.
     #[new]
     #[pyo3(signature = (path, options, progress = None))]
     fn new(
@@ -45,18 +45,20 @@ impl PlacementTrace {
         self.load.count()
     }
 
-    /// The byte offset, the bytes (negative of a trim), the device and FUA of at most `most` from `start` on.
+    /// Byte offset, length (negative for a trim), device and FUA flag of up to `most` requests from
+    /// `start`.
     fn requests(&self, start: usize, most: usize) -> Vec<(u64, i64, u32, bool)> {
         self.load.requests(start, most)
     }
 
-    /// Bytes written until the next overwrite of the pages of each write, -1 for never.
+    /// Bytes written until the next overwrite of each write's pages; -1 for never.
     fn next_overwrites(&self, py: Python<'_>) -> PyResult<Vec<i64>> {
         detached(py, || self.load.next_overwrites())
     }
 
-    /// Tries policies, as JSON text; `settings` is JSON text, `own` has the handle of each write or trim for the
-    /// policy "own". `progress(requests)` is called about ten times a second; it and Ctrl-C end this.
+    /// Studies policies; returns JSON text. `settings` is JSON text, `own` holds the handles of
+    /// policy "own". `progress(requests)` is called about ten times a second; its exceptions and
+    /// Ctrl-C end the study.
     #[pyo3(signature = (settings, own = None, progress = None))]
     fn study(
         &self,
@@ -88,8 +90,9 @@ impl PlacementTrace {
         outcome.map_err(|error| failed(error, raised))
     }
 
-    /// A host log on zones, as JSON text of a list of one row: `streams` has the stream of each write or trim, and
-    /// `victim(valid, full_at, full, zone_pages, now)` the number of the zone that is cleaned next.
+    /// Studies a host log on zones; returns JSON text, a list of one row. `streams` holds the
+    /// stream of each request; `victim(valid, full_at, full, zone_pages, now)` returns the zone to
+    /// clean.
     fn study_log(
         &self,
         settings: &str,
@@ -113,7 +116,7 @@ impl PlacementTrace {
     }
 }
 
-/// Exception of a study that ends early.
+/// The exception of a study that ends early.
 fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
     match error {
         TraceError::Interrupted { .. } => {
@@ -123,8 +126,9 @@ fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
     }
 }
 
-/// Write amplification of each pass, and by tenth of a pass, where one stream writes every page once a pass in an order
-/// drawn anew: of a drive of `units` units of `unit_pages` pages, of which the share `use_of` holds data.
+/// Write amplification of each pass, and by tenth of a pass, of a stream that writes every page
+/// once per pass in a new random order. The drive has `units` units of `unit_pages` pages; data
+/// fill the share `use_of`.
 #[pyfunction]
 pub(crate) fn permutation_passes(
     py: Python<'_>,
@@ -139,9 +143,9 @@ pub(crate) fn permutation_passes(
     Ok((found.passes, found.tenths))
 }
 
-/// Write amplification of a cache of small and large objects, and of each drive write before it was
-/// counted; `load` has the share of the flash in use, that of the capacity, those of small objects
-/// in space and in bytes, and the capacities written before and during the measurement.
+/// Write amplification of a cache of small and large objects, and of each drive write before the
+/// measurement. `load` holds the used share of the flash and of the capacity, the share of small
+/// objects in space and in bytes, and the drive writes before and during the measurement.
 #[pyfunction]
 pub(crate) fn cache_amplification(
     py: Python<'_>,
@@ -167,9 +171,10 @@ pub(crate) fn cache_amplification(
     Ok((account.dlwa(), curve))
 }
 
-/// Write amplification of three streams, of which one overwrites the addresses of another; `load` is the share of the flash
-/// in use, the shares of the pages written in order and over them, and the capacities written before and while it is
-/// counted. `over` is uniform, zoned or zipf, `given` none, shared or each.
+/// Write amplification of three streams, one of which overwrites the addresses of another. `load`
+/// holds the used share of the flash, the shares of pages of the sequential and the overwriting
+/// stream, and the drive writes before and during the measurement. `over` is uniform, zoned or
+/// zipf; `given` is none, shared or each.
 #[pyfunction]
 pub(crate) fn stream_amplification(
     py: Python<'_>,

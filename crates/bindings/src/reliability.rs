@@ -1,4 +1,4 @@
-//! The Monte Carlo of arrays over years.
+//! Monte Carlo simulation of arrays over years.
 
 use crate::errors::{InputError, detached};
 use crate::layers::{PyLayer, experiment};
@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 
 /// Simulates the mission of redundancy groups and returns their losses as JSON text.
 ///
-/// `progress(done, groups)` is called about ten times a second; what it raises, and Ctrl-C, ends it.
+/// `progress(done, groups)` is called about ten times a second; its exceptions and Ctrl-C end the
+/// simulation.
 #[pyfunction]
 #[pyo3(signature = (*, members, tolerated, member_bytes, life, repair, repairs_together, defects, scrub,
     defect_bytes, years, groups, seed, progress = None))]
@@ -51,9 +52,10 @@ pub(crate) fn reliability(
     })
 }
 
-/// Simulates the service of drives of `layers` for years and returns the outcome as JSON text.
+/// Simulates years of service of the drives of `layers` and returns the outcome as JSON text.
 ///
-/// `progress(done, drives)` is called about ten times a second; what it raises, and Ctrl-C, ends it.
+/// `progress(done, drives)` is called about ten times a second; its exceptions and Ctrl-C end the
+/// simulation.
 #[pyfunction]
 #[pyo3(signature = (layers, *, drives, years, bad_blocks, bad_blocks_shape, seed, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the command")]

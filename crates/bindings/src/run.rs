@@ -1,4 +1,4 @@
-//! Running an experiment, with a cleaning policy of the user's where it names one.
+//! Runs of experiments, optionally with a garbage collection policy of the user.
 
 use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
 use crate::errors::{CheckError, InputError, PolicyError, detached, plain_error};
@@ -11,18 +11,18 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
-/// Runs the experiment made of `layers` (source, TOML text and whether it may name code, from
-/// lowest to highest priority) and returns the results as JSON text.
+/// Runs the experiment of `layers` and returns the results as JSON text. A layer is source, TOML
+/// text and permission to name code; priority ascends.
 ///
 /// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. Its
-/// exceptions, and a `KeyboardInterrupt`, end the run and are passed on, with the number of
-/// completed requests in the exception's attribute `requests`.
+/// exceptions, and `KeyboardInterrupt`, end the run and propagate; the exception's attribute
+/// `requests` holds the number of completed requests.
 ///
-/// `requests` names a Parquet file for the record of every request; `threads` is the maximum number of
-/// threads, without influence on results.
+/// `requests` names a Parquet file for a record of every request. `threads` is the maximum number
+/// of threads; it does not change results.
 ///
-/// Where the layers name a cleaning policy of the user's, it is `cleaner`, or else what
-/// `ssdlab.cleaners.load` makes of the name.
+/// If the layers name a custom policy, `cleaner` is that policy; by default `ssdlab.cleaners.load`
+/// loads it by name.
 #[pyfunction]
 #[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None, threads = 1))]
 pub(crate) fn run(
@@ -77,7 +77,7 @@ pub(crate) fn run(
     })
 }
 
-/// Says on standard error what went wrong with the cache of prepared drives, which ends no run.
+/// Reports cache problems on standard error; they never end a run.
 fn tell_notices(py: Python<'_>) -> PyResult<()> {
     let notices = lab::take_notices();
     if notices.is_empty() {
@@ -92,15 +92,15 @@ fn tell_notices(py: Python<'_>) -> PyResult<()> {
         .try_for_each(|it| stderr.call_method1("write", (format!("ssdlab: {it}\n"),)).map(|_| ()))
 }
 
-/// Notes in an exception how many requests had completed.
+/// Stores the number of completed requests in an exception.
 fn completed(py: Python<'_>, error: PyErr, requests: u64) -> PyErr {
-    // An exception class with slots may refuse the attribute; the exception counts.
+    // An exception class with slots may reject the attribute; the exception matters more.
     let _ = error.value(py).setattr("requests", requests);
     error
 }
 
-/// The exception for a policy's failure: what it raised is the cause, or the exception itself
-/// where that is meant to end the program.
+/// The exception for a policy's failure, with the policy's exception as its cause. An exception
+/// that must end the program is passed on unchanged.
 fn policy_error(py: Python<'_>, problem: String, raised: &Raised) -> PyErr {
     match take_raised(raised) {
         Some(error) if is_final(py, &error) => error,
@@ -133,8 +133,8 @@ pub(crate) fn hand_in(
     })
 }
 
-/// Runs the conformance suite on policies made by `make()`: for each check its name, and a message
-/// if it fails. The second value is an exception of the policy.
+/// Runs the conformance suite on policies made by `make()`. Returns the name of each check, with a
+/// message if it fails; and an exception of the policy, if any.
 #[pyfunction]
 pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<Checks> {
     let make = make.unbind();
@@ -155,7 +155,7 @@ pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<
     }
 }
 
-/// Problems by check, and an exception.
+/// Checks with their problems, and an exception.
 pub(crate) type Checks = (Vec<(String, Option<String>)>, Option<Py<PyAny>>);
 
 fn tell(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! A drive that a program in Python steps.
+//! A drive stepped by a Python program.
 
 use crate::cleaner::Raised;
 use crate::errors::{InputError, detached, plain_error};
@@ -22,7 +22,7 @@ pub(crate) struct DriveHandle {
     capacity_bytes: u64,
 }
 
-/// The answer to a request.
+/// Completion of a request.
 #[pyclass(frozen)]
 pub(crate) struct DriveAnswer(Completion);
 
@@ -31,7 +31,7 @@ impl DriveHandle {
         DriveHandle { capacity_bytes: drive.capacity_bytes(), drive: Mutex::new(drive) }
     }
 
-    /// Never waits: who holds it may wait for the interpreter.
+    /// Never blocks: the lock's holder may wait for the interpreter.
     fn drive(&self) -> PyResult<MutexGuard<'_, lab::SteppedDrive>> {
         match self.drive.try_lock() {
             Ok(drive) => Ok(drive),
@@ -44,7 +44,7 @@ impl DriveHandle {
         }
     }
 
-    /// Calls `work` on the drive without the interpreter's lock, and passes its result to `give`.
+    /// Calls `work` on the drive without the interpreter's lock, then `give` with its result.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -110,19 +110,19 @@ impl DriveHandle {
         Ok(DriveHandle::of(drive))
     }
 
-    /// The present, ns.
+    /// Current time, ns.
     #[getter]
     fn now_ns(&self) -> PyResult<u64> {
         Ok(self.drive()?.now())
     }
 
-    /// Requests without an answer.
+    /// Number of outstanding requests.
     #[getter]
     fn outstanding(&self) -> PyResult<u64> {
         Ok(self.drive()?.outstanding())
     }
 
-    /// Hands over a request; now, without a time. Returns its tag.
+    /// Submits a request, by default now. Returns its tag.
     #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
     fn submit(
         &self,
@@ -140,8 +140,9 @@ impl DriveHandle {
         drive.submit(at, HostRequest { op, offset, bytes, handle, queue, fua }).map_err(step_error)
     }
 
-    /// Hands over many, whose columns are bytes of numbers in the order of this machine: times, offsets, lengths of
-    /// 64 bits, handles (255 being none) and places in `ops` of 8 bits, queues of 16. Returns the tag of the first.
+    /// Submits many requests; returns the tag of the first. Columns are bytes of native numbers:
+    /// times, offsets and lengths of 64 bits, handles (255: none) and indexes into `ops` of 8 bits,
+    /// queues of 16 bits.
     #[expect(clippy::too_many_arguments, reason = "the fields of requests")]
     fn submit_many(
         &self,
@@ -177,13 +178,13 @@ impl DriveHandle {
         Ok(self.drive()?.next_event())
     }
 
-    /// Lets time pass to an instant, or without one until all is answered; the answers.
+    /// Advances to a time, or until all requests are complete. Returns the completions.
     fn advance(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<DriveAnswer>> {
         Ok(self.step(py, to_ns)?.into_iter().map(DriveAnswer).collect())
     }
 
-    /// Lets time pass and returns columns: for each its name, its values as bytes of numbers in the order of this machine, and
-    /// the words of which they are places, of 8 bits, or None where they are numbers of 64 bits.
+    /// Advances, and returns columns: name, values as bytes of native numbers, and words. With
+    /// words the values are 8-bit indexes into them; with None they are 64-bit numbers.
     fn advance_columns<'py>(
         &self,
         py: Python<'py>,
@@ -223,24 +224,24 @@ impl DriveHandle {
         self.work(py, |drive, _| Ok(drive.report().to_string()))
     }
 
-    /// Writes the state of the drive, which rests, to a file.
+    /// Writes the state of the idle drive to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.work(py, move |drive, tick| drive.save(&path, tick))
     }
 
-    /// Its write buffer is to be written to the flash.
+    /// Writes the write buffer to the flash.
     fn shut_down(&self) -> PyResult<()> {
         self.drive()?.shut_down().map_err(step_error)
     }
 
-    /// A clone of the drive at rest.
+    /// A clone of the idle drive.
     #[pyo3(name = "clone")]
     fn cloned(&self, py: Python<'_>) -> PyResult<DriveHandle> {
         self.work(py, |drive, _| drive.try_clone()).map(DriveHandle::of)
     }
 }
 
-/// A column: its name, the bytes of its values, and the words that they stand for.
+/// A column: name, bytes of values, and the words that the values index.
 type ColumnOf<'py> = (String, Bound<'py, PyBytes>, Option<Vec<&'static str>>);
 
 #[pymethods]
@@ -263,19 +264,19 @@ impl DriveAnswer {
         self.0.at
     }
 
-    /// From request to answer, s.
+    /// Latency, s.
     #[getter]
     fn latency(&self) -> f64 {
         self.0.latency() as f64 / 1e9
     }
 
-    /// From request to answer, ns.
+    /// Latency, ns.
     #[getter]
     fn latency_ns(&self) -> u64 {
         self.0.latency()
     }
 
-    /// Status of the request: "ok", or why not.
+    /// Status of the request: "ok", or the error.
     #[getter]
     fn status(&self) -> &'static str {
         self.0.status.name()
@@ -287,7 +288,7 @@ impl DriveAnswer {
         self.0.request.op.name()
     }
 
-    /// Start, bytes; of an append where it was written.
+    /// Start in bytes; of an append, the address written.
     #[getter]
     fn offset(&self) -> u64 {
         self.0.request.lba.0 * lab::SECTOR_BYTES

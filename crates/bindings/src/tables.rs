@@ -1,13 +1,13 @@
-//! The tables of the engine, for displaying results.
+//! Tables of the engine, for display.
 
 use devices::latency::{LATENCY_PARTS, LatencyPart};
 use devices::ssd::account::{COUNTERS, Counter};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Every counter of a drive, in the order of results: a dict with `key`, `section` (its path in
-/// results, empty where it is only followed over time), `label`, `meaning`, `unit`, `terminal`
-/// (whether it is shown there) and `over_time` (its name in the time series, or None).
+/// All counters of a drive, in the order of results: dicts with `key`, `section` (path in results,
+/// empty if only in the time series), `label`, `meaning`, `unit`, `terminal` (True if shown there)
+/// and `over_time` (name in the time series, or None).
 #[pyfunction]
 pub(crate) fn counters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |counter: &Counter| {
@@ -24,8 +24,7 @@ pub(crate) fn counters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     COUNTERS.iter().map(row).collect()
 }
 
-/// Every part of a latency, in the order in which a request meets them: a dict with `key`, `label` and
-/// `meaning`.
+/// All latency parts, in the order of a request's path: dicts with `key`, `label` and `meaning`.
 #[pyfunction]
 pub(crate) fn latency_parts(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |part: &LatencyPart| {
@@ -38,25 +37,25 @@ pub(crate) fn latency_parts(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> 
     LATENCY_PARTS.iter().map(row).collect()
 }
 
-/// The kinds of flash operation in a recorded window, in the order in which charts show them.
+/// Kinds of flash operations in a recorded window, in the order of charts.
 #[pyfunction]
 pub(crate) fn operations() -> Vec<&'static str> {
     lab::operations()
 }
 
-/// The kinds of request, in the order in which results list them.
+/// Kinds of requests, in the order of results.
 #[pyfunction]
 pub(crate) fn request_kinds() -> Vec<&'static str> {
     lab::request_kinds()
 }
 
-/// Synonyms of keys: each word with the ends of the keys that it means, and what else answers it.
+/// Synonyms of keys: each word with the endings of matching keys, and other answers.
 #[pyfunction]
 pub(crate) fn synonyms() -> Vec<SynonymRow> {
     lab::SYNONYMS.iter().map(synonym_row).collect()
 }
 
-/// The row of `synonyms` for a word in any spelling, or None.
+/// The row of `synonyms` for a word, in any spelling, or None.
 #[pyfunction]
 pub(crate) fn synonym(word: &str) -> Option<SynonymRow> {
     lab::synonym(word).map(synonym_row)

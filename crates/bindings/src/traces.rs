@@ -1,4 +1,4 @@
-//! Functions on traces for Python, without a device.
+//! Trace functions for Python, without a device.
 
 use std::ops::ControlFlow;
 
@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use crate::errors::{InputError, detached};
 use crate::visits::Visits;
 
-/// Statistics of the trace `path`, as JSON text; `options` is a JSON object of keys that say how to
-/// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it and
-/// Ctrl-C end this as they end a run.
+/// Statistics of the trace at `path`, as JSON text; `options` is a JSON object of keys for reading
+/// it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; its
+/// exceptions and Ctrl-C end the call.
 #[pyfunction]
 #[pyo3(signature = (path, options, progress = None))]
 pub(crate) fn trace_info(
@@ -23,7 +23,7 @@ pub(crate) fn trace_info(
     watched(py, progress, |watch| lab::trace_info(path, options, watch))
 }
 
-/// The mean service times of the trace `path` by pattern, size and number outstanding, as JSON
+/// Mean service times of the trace at `path` by pattern, size and outstanding requests, as JSON
 /// text; `options` and `progress` as for `trace_info`.
 #[pyfunction]
 #[pyo3(signature = (path, options, progress = None))]
@@ -36,7 +36,8 @@ pub(crate) fn trace_services(
     watched(py, progress, |watch| lab::trace_services(path, options, watch))
 }
 
-/// Latencies of the requests of the trace `path`, us; `options` and `progress` as for `trace_info`.
+/// Latencies of the requests in the trace at `path`, us; `options` and `progress` as for
+/// `trace_info`.
 #[pyfunction]
 #[pyo3(signature = (path, options, progress = None))]
 pub(crate) fn trace_response_times(
@@ -48,14 +49,14 @@ pub(crate) fn trace_response_times(
     watched(py, progress, |watch| lab::trace_response_times(path, options, watch))
 }
 
-/// The whole content of the file `path`, decompressed if it is compressed.
+/// Content of the file at `path`, decompressed if needed.
 #[pyfunction]
 pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
     let content = detached(py, || lab::read_decompressed(path))?;
     content.map_err(|error| InputError::new_err(error.to_string()))
 }
 
-/// The first `count` requests of the trace `path`, each with its source line, as JSON text.
+/// The first `count` requests of the trace at `path`, each with its source line, as JSON text.
 #[pyfunction]
 pub(crate) fn trace_head(
     py: Python<'_>,
@@ -66,8 +67,8 @@ pub(crate) fn trace_head(
     watched(py, None, |watch| lab::trace_head(path, options, count, watch))
 }
 
-/// Writes the trace `source` to `target`, in `format` or the one that its extension names; how
-/// many requests, and what was lost, as JSON text. `progress` as for `trace_info`.
+/// Converts the trace `source` to `target`, in `format` or the format of its extension. Returns the
+/// number of requests, and the losses, as JSON text. `progress` as for `trace_info`.
 #[pyfunction]
 #[pyo3(signature = (source, target, format, options, progress = None))]
 pub(crate) fn trace_convert(

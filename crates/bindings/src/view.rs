@@ -1,4 +1,4 @@
-//! A run that stops on request and shows its device.
+//! A run that pauses on request and shows its device.
 
 use crate::cleaner::Raised;
 use crate::errors::plain_error;
@@ -10,10 +10,10 @@ use pyo3::types::PyBytes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A run under way, on a thread of its own, that waits for orders.
+/// A run on its own thread, which waits for requests of frames.
 #[pyclass(frozen)]
 pub(crate) struct ViewedRun {
-    /// The view until its end.
+    /// The view, until it ends.
     view: Mutex<Option<lab::View>>,
 }
 
@@ -25,7 +25,7 @@ impl ViewedRun {
 
 #[pymethods]
 impl ViewedRun {
-    /// Begins to prepare the device of the experiment made of `layers`.
+    /// Starts preparing the device of the experiment of `layers`.
     #[new]
     fn new(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<Self> {
         let view = py.detach(|| {
@@ -37,7 +37,7 @@ impl ViewedRun {
         Ok(ViewedRun { view: Mutex::new(Some(view.map_err(plain_error)?)) })
     }
 
-    /// Progress: phase, done, expected, simulated time; None before the first word.
+    /// Progress: phase, done, expected, simulated time; None before the first report.
     fn progress(&self) -> Option<(&'static str, u64, Option<u64>, u64)> {
         let now = self.lock().as_ref()?.progress()?;
         Some((now.phase, now.done, now.expected, now.simulated_ns))
@@ -58,8 +58,7 @@ impl ViewedRun {
         }
     }
 
-    /// The requested frames, or the first one; None if that takes longer. Empty when the run is
-    /// over.
+    /// The requested frames, or the first frame; None on timeout. Empty once the run is over.
     fn frames<'py>(&self, py: Python<'py>, timeout_seconds: f64) -> Option<Bound<'py, PyBytes>> {
         let timeout = Duration::from_secs_f64(timeout_seconds.clamp(0.0, 60.0));
         let frames = py.detach(|| match &*self.lock() {
@@ -69,7 +68,8 @@ impl ViewedRun {
         frames.map(|frames| PyBytes::new(py, &frames))
     }
 
-    /// Continues to the end without more frames; the results as JSON text, None if it had ended before.
+    /// Runs to the end without further frames. Returns the results as JSON text, or None if the run
+    /// had already ended.
     fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let view = py.detach(|| self.lock().take());
         let Some(view) = view else { return Ok(None) };

@@ -1,27 +1,27 @@
-//! Interval at which a simulation without the interpreter's lock visits Python.
+//! Intervals at which a simulation without the interpreter's lock calls Python.
 
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Wall time between two checks for signals: the rest of a tenth of a second is left for shutdown.
-/// It never reaches the results.
+/// Wall time between two checks for signals; it leaves time to stop within a tenth of a second. It
+/// never affects results.
 pub(crate) const SIGNALS_INTERVAL: Duration = Duration::from_millis(25);
-/// And between two words of progress.
+/// Wall time between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// When Python was visited last.
+/// Time of the last call of Python.
 pub(crate) struct Visits {
     signals: Instant,
     progress: Instant,
 }
 
 impl Visits {
-    /// Starts the interval of visits.
+    /// Starts the intervals.
     pub(crate) fn new() -> Visits {
         Visits { signals: wall_clock(), progress: wall_clock() }
     }
 
-    /// Looks at signals if it is time to, and tells how far it is if it is time for that too.
+    /// Checks for signals and reports progress, each after its interval.
     pub(crate) fn visit(&mut self, tell: impl FnOnce(Python<'_>) -> PyResult<()>) -> PyResult<()> {
         if self.signals.elapsed() < SIGNALS_INTERVAL {
             return Ok(());
@@ -39,7 +39,7 @@ impl Visits {
     }
 }
 
-/// Now, by the wall.
+/// Current wall time.
 #[expect(clippy::disallowed_methods, reason = "paces the visits to Python; no result sees it")]
 fn wall_clock() -> Instant {
     Instant::now()

@@ -1,4 +1,4 @@
-//! A drive handle for C: with its last message, and the answers and texts that it has lent out.
+//! A drive handle for C, with its last message and the memory lent to the caller.
 
 use devices::latency::LATENCY_PARTS;
 use lab::{
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Outcome of a call: 0, or the kind of the mistake.
+/// Result code of a call: 0, or the kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum CCode {
@@ -19,31 +19,31 @@ pub enum CCode {
     Ok = 0,
     /// A device, a setting or a file is wrong.
     Input = 1,
-    /// A time lies in the past, or after 500 years.
+    /// A time is in the past, or beyond 500 years.
     Time = 2,
-    /// A place or a length is no multiple of 512 bytes, or lies beyond the end.
+    /// An offset or length is not a multiple of 512 bytes, or the range exceeds the capacity.
     Range = 3,
-    /// The drive does not know the operation.
+    /// The drive does not support the operation.
     Operation = 4,
-    /// Only a drive at rest can be saved, and only one that has answered all be shut down.
+    /// Saving needs an idle drive, and shutting down one without outstanding requests.
     AtWork = 5,
-    /// The device has no state to save or clone.
+    /// The device has no state that can be saved or cloned.
     Stateless = 6,
-    /// The system refuses: memory, or writing a file.
+    /// The system refused memory or a file operation.
     System = 7,
-    /// The library has failed, and the drive is unusable.
+    /// The library failed, and the drive is unusable.
     Internal = 8,
     /// A pointer is null, or a text is not UTF-8.
     Argument = 9,
 }
 
-/// A mistake: its kind and its message.
+/// An error: its code and its message.
 pub type CRefusal = (CCode, String);
 
-/// Parts of a latency that an answer has room for.
+/// Capacity of a completion for latency parts.
 pub const PARTS: usize = 16;
 
-/// A request. Its fields are in the order of the header.
+/// A request, with fields in the order of the header.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CRequest {
@@ -63,7 +63,7 @@ pub struct CRequest {
     pub reserved: [u8; 3],
 }
 
-/// An answer. Its fields are in the order of the header.
+/// A completion, with fields in the order of the header.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CAnswer {
@@ -71,7 +71,7 @@ pub struct CAnswer {
     pub tag: u64,
     /// Completion time, ns.
     pub at_ns: u64,
-    /// From request to answer, ns.
+    /// Latency, ns.
     pub latency_ns: u64,
     /// 0, or the number of the status.
     pub status: u32,
@@ -111,7 +111,7 @@ fn further() -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// A text that C can read: without zeroes.
+/// A C string, without inner zeros.
 pub fn text(words: &str) -> CString {
     CString::new(words.replace('\0', " ")).unwrap_or_default()
 }
@@ -138,7 +138,7 @@ fn refusal(error: &StepError) -> CRefusal {
     (code, error.to_string())
 }
 
-/// Does `work`, of which a panic is a refusal.
+/// Runs `work`; a panic becomes an error.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T, CRefusal>) -> Result<T, CRefusal> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         if let Some(none) = panic.downcast_ref::<NoMemory>() {
@@ -154,7 +154,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T, CRefusal>) -> Result<T, CRefu
     })
 }
 
-/// The device of that name, or in a file of TOML, with settings above it.
+/// A device by name or TOML file, with settings that override it.
 fn experiment(device: Option<&str>, settings: &[&str]) -> Result<Experiment, CRefusal> {
     let input = |problem: String| (CCode::Input, problem);
     let mut layers = Vec::new();
@@ -172,7 +172,7 @@ fn experiment(device: Option<&str>, settings: &[&str]) -> Result<Experiment, CRe
         );
         layers.push(layer.map_err(input)?);
     }
-    // The last of a key counts.
+    // The last setting of a key wins.
     for setting in settings {
         layers.push(lab::set_layer(setting).map_err(|error| input(error.to_string()))?);
     }
@@ -180,7 +180,7 @@ fn experiment(device: Option<&str>, settings: &[&str]) -> Result<Experiment, CRe
 }
 
 impl CDrive {
-    /// The prepared drive.
+    /// Prepares a drive.
     pub fn open(device: Option<&str>, settings: &[&str]) -> Result<CDrive, CRefusal> {
         let experiment = experiment(device, settings)?;
         let cache = CacheSettings::of_user().map_err(|error| (CCode::Input, error.to_string()))?;
@@ -195,8 +195,8 @@ impl CDrive {
         self.drive.as_ref()
     }
 
-    /// Calls `work` with the drive, and stores its message; after a failure of the library there is
-    /// no drive any more.
+    /// Calls `work` with the drive and stores its message. After a failure of the library the drive
+    /// is gone.
     pub fn work<T>(
         &mut self,
         work: impl FnOnce(&mut SteppedDrive) -> Result<T, StepError>,
@@ -220,7 +220,7 @@ impl CDrive {
         &self.message
     }
 
-    /// Hands over a request.
+    /// Submits a request.
     pub fn submit(&mut self, at: u64, asked: &CRequest) -> Result<u64, CCode> {
         let CRequest { offset, bytes, op, handle, queue, fua, .. } = *asked;
         self.work(|drive| {
@@ -233,7 +233,7 @@ impl CDrive {
         })
     }
 
-    /// Lets time pass to an instant, or without one until all is answered.
+    /// Advances to a time, or until all requests are complete.
     pub fn advance(&mut self, to: Option<u64>) -> Result<&[CAnswer], CCode> {
         let mut answers = std::mem::take(&mut self.answers);
         answers.clear();
@@ -255,12 +255,12 @@ impl CDrive {
         Ok(&self.report)
     }
 
-    /// Writes the drive to a file.
+    /// Writes the drive's state to a file.
     pub fn save(&mut self, path: &str) -> Result<(), CCode> {
         self.work(|drive| drive.save(Path::new(path), &mut further))
     }
 
-    /// Its write buffer is to be written to the flash.
+    /// Writes the write buffer to the flash.
     pub fn shut_down(&mut self) -> Result<(), CCode> {
         self.work(SteppedDrive::shut_down)
     }

@@ -1,7 +1,8 @@
-//! `libssdlab`: a drive that programs in C step; `include/ssdlab.h` says how each function is used.
+//! `libssdlab`: a drive stepped by C programs; `include/ssdlab.h` documents each function.
 //!
-//! The functions here follow the pointers of the caller; the rest is safe Rust (`handle.rs`). None panics: a panic
-//! within becomes an error. There is no thread and no state beside the handles, each of which has one owner at a time.
+//! The functions here dereference the caller's pointers; the rest is safe Rust (`handle.rs`). None
+//! panics: a panic becomes an error. There are no threads and no global state; each handle has one
+//! owner at a time.
 
 #![expect(unsafe_code, reason = "the boundary to C: every function follows pointers of the caller")]
 
@@ -13,29 +14,29 @@ use lab::{Op, Status};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 
-/// The version of this boundary, which rises when a program must be compiled anew.
+/// Version of the ABI, which rises when programs must be recompiled.
 const ABI: u32 = 1;
-/// No time: there is no event, or time is to pass until everything is answered.
+/// No time: there is no event, or the call advances until all requests are complete.
 const NEVER: u64 = u64::MAX;
 
-/// A text of the caller.
+/// A string of the caller.
 ///
 /// # Safety
-/// It is null or a text that ends with a zero, and stays as it is for `'a`.
+/// The pointer is null or a zero-terminated string that does not change for `'a`.
 unsafe fn words<'a>(text: *const c_char) -> Result<&'a str, CCode> {
     if text.is_null() {
         return Err(CCode::Argument);
     }
-    // SAFETY: the caller promises a text that ends with a zero.
+    // SAFETY: the caller promises a zero-terminated string.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| CCode::Argument)
 }
 
-/// The number of an outcome.
+/// Result code of an outcome.
 fn number(done: Result<(), CCode>) -> i32 {
     done.err().unwrap_or(CCode::Ok) as i32
 }
 
-/// The version of the boundary that the library has.
+/// The ABI version of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn ssdlab_abi() -> u32 {
     ABI
@@ -50,8 +51,8 @@ pub extern "C" fn ssdlab_version() -> *const c_char {
 /// Prepares a drive.
 ///
 /// # Safety
-/// `device` is null or a text, `settings` has `count` texts, `out` has room for a pointer and `message` for `room`
-/// bytes; `message` may be null.
+/// `device` is null or a string, `settings` has `count` strings, `out` points to a pointer, and
+/// `message` is null or has `room` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_open(
     device: *const c_char,
@@ -66,10 +67,10 @@ pub unsafe extern "C" fn ssdlab_open(
     }
     let opened = guarded(|| {
         let refused = |code| (code, "a text is null or not UTF-8".to_owned());
-        // SAFETY: each text is one of the caller's.
+        // SAFETY: the caller promises a string.
         let named = (!device.is_null()).then(|| unsafe { words(device) });
         let named = named.transpose().map_err(refused)?;
-        // SAFETY: there are `count` pointers, each to a text.
+        // SAFETY: the caller promises `count` pointers to strings.
         let stated = (0..count).map(|number| unsafe { words(*settings.add(number)) });
         let stated = stated.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         CDrive::open(named, &stated)
@@ -78,26 +79,27 @@ pub unsafe extern "C" fn ssdlab_open(
         Ok(handle) => (Box::into_raw(Box::new(handle)), CCode::Ok, CString::default()),
         Err((code, problem)) => (std::ptr::null_mut(), code, text(&problem)),
     };
-    // SAFETY: it is not null, and the caller promises room.
+    // SAFETY: the pointer is not null, and the caller promises that it is writable.
     unsafe { out.write(handle) };
     if !message.is_null() && room > 0 {
-        // SAFETY: the caller promises room for as many bytes.
+        // SAFETY: the caller promises `room` bytes.
         unsafe { put(problem.to_str().unwrap_or_default(), message, room) };
     }
     code as i32
 }
 
-/// Ends a drive, whose pointer is null then: no call finds a drive that is closed.
+/// Closes a drive and sets the pointer to null, so that later calls find no drive.
 ///
 /// # Safety
-/// It is null, or the place of a pointer that is null or an open drive, of which there is no copy.
+/// `drive` is null, or points to a pointer that is null or an open drive without copies of the
+/// pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_close(drive: *mut *mut CDrive) {
-    // SAFETY: the caller promises a place, or null.
+    // SAFETY: the caller promises a valid pointer or null.
     let Some(place) = (unsafe { drive.as_mut() }) else { return };
     let closed = std::mem::replace(place, std::ptr::null_mut());
     if !closed.is_null() {
-        // SAFETY: it was made by `Box::into_raw`, and the caller gives it up.
+        // SAFETY: `Box::into_raw` made the pointer, and the caller gives it up.
         let handle = unsafe { Box::from_raw(closed) };
         let _ = guarded(|| {
             drop(handle);
@@ -106,10 +108,10 @@ pub unsafe extern "C" fn ssdlab_close(drive: *mut *mut CDrive) {
     }
 }
 
-/// The message of the last call that failed.
+/// Message of the last failed call.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_message(drive: *const CDrive) -> *const c_char {
     // SAFETY: the caller promises an open drive.
@@ -118,10 +120,10 @@ pub unsafe extern "C" fn ssdlab_message(drive: *const CDrive) -> *const c_char {
     handle.map_or(none.as_ptr(), |handle| handle.message().as_ptr())
 }
 
-/// The bytes that the drive offers; 0 of none.
+/// Capacity of the drive in bytes; 0 without a drive.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_capacity_bytes(drive: *const CDrive) -> u64 {
     // SAFETY: the caller promises an open drive.
@@ -129,10 +131,10 @@ pub unsafe extern "C" fn ssdlab_capacity_bytes(drive: *const CDrive) -> u64 {
     drive.map_or(0, lab::SteppedDrive::capacity_bytes)
 }
 
-/// The present of the drive, ns.
+/// Current time of the drive, ns.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_now_ns(drive: *const CDrive) -> u64 {
     // SAFETY: the caller promises an open drive.
@@ -140,10 +142,10 @@ pub unsafe extern "C" fn ssdlab_now_ns(drive: *const CDrive) -> u64 {
     drive.map_or(0, lab::SteppedDrive::now)
 }
 
-/// Time of the next event, ns, or never.
+/// Time of the next event, ns; `NEVER` without one.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_next_event_ns(drive: *const CDrive) -> u64 {
     // SAFETY: the caller promises an open drive.
@@ -151,10 +153,10 @@ pub unsafe extern "C" fn ssdlab_next_event_ns(drive: *const CDrive) -> u64 {
     drive.and_then(lab::SteppedDrive::next_event).unwrap_or(NEVER)
 }
 
-/// Hands over a request; its tag.
+/// Submits a request, and stores its tag.
 ///
 /// # Safety
-/// `drive` is null or an open drive, `request` a request, and `tag` null or room for one.
+/// `drive` is null or an open drive, `request` is valid, and `tag` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_submit(
     drive: *mut CDrive,
@@ -162,21 +164,21 @@ pub unsafe extern "C" fn ssdlab_submit(
     request: *const CRequest,
     tag: *mut u64,
 ) -> i32 {
-    // SAFETY: both are null or what the caller promises.
+    // SAFETY: both are null or as the caller promises.
     let (handle, asked) = unsafe { (drive.as_mut(), request.as_ref()) };
     let (Some(handle), Some(asked)) = (handle, asked) else { return CCode::Argument as i32 };
     number(handle.submit(at_ns, asked).map(|id| {
         if !tag.is_null() {
-            // SAFETY: it is not null, and the caller promises room.
+            // SAFETY: the pointer is not null, and the caller promises that it is writable.
             unsafe { tag.write(id) };
         }
     }))
 }
 
-/// Lets time pass; the answers.
+/// Advances the drive, and returns completions.
 ///
 /// # Safety
-/// `drive` is null or an open drive, `answers` and `count` have room for a pointer and a number.
+/// `drive` is null or an open drive; `answers` and `count` are writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_advance(
     drive: *mut CDrive,
@@ -191,7 +193,7 @@ pub unsafe extern "C" fn ssdlab_advance(
     }
     let done = handle.advance((to_ns != NEVER).then_some(to_ns));
     let (first, length) = done.map_or((null(), 0), |these| (these.as_ptr(), these.len()));
-    // SAFETY: neither is null, and the caller promises room.
+    // SAFETY: neither pointer is null, and the caller promises that both are writable.
     unsafe {
         answers.write(first);
         count.write(length);
@@ -199,10 +201,10 @@ pub unsafe extern "C" fn ssdlab_advance(
     number(done.map(|_| ()))
 }
 
-/// The results so far, as JSON; null where that fails.
+/// Results so far as JSON; null on failure.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_report(drive: *mut CDrive) -> *const c_char {
     // SAFETY: the caller promises an open drive.
@@ -210,10 +212,10 @@ pub unsafe extern "C" fn ssdlab_report(drive: *mut CDrive) -> *const c_char {
     handle.and_then(|it| it.report().ok()).map_or(null(), |report| report.as_ptr())
 }
 
-/// The write buffer of the drive is to be written to the flash.
+/// Writes the drive's write buffer to the flash.
 ///
 /// # Safety
-/// It is null or an open drive.
+/// `drive` is null or an open drive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_shut_down(drive: *mut CDrive) -> i32 {
     // SAFETY: the caller promises an open drive.
@@ -221,13 +223,13 @@ pub unsafe extern "C" fn ssdlab_shut_down(drive: *mut CDrive) -> i32 {
     handle.map_or(CCode::Argument as i32, |handle| number(handle.shut_down()))
 }
 
-/// Writes the drive to a file.
+/// Writes the drive's state to a file.
 ///
 /// # Safety
-/// `drive` is null or an open drive, and `path` null or a text.
+/// `drive` is null or an open drive, and `path` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_save(drive: *mut CDrive, path: *const c_char) -> i32 {
-    // SAFETY: both are null or what the caller promises.
+    // SAFETY: both are null or as the caller promises.
     let (handle, path) = unsafe { (drive.as_mut(), words(path)) };
     let (Some(handle), Ok(path)) = (handle, path) else { return CCode::Argument as i32 };
     number(handle.save(path))
@@ -236,7 +238,7 @@ pub unsafe extern "C" fn ssdlab_save(drive: *mut CDrive, path: *const c_char) ->
 /// A clone of the drive.
 ///
 /// # Safety
-/// `drive` is null or an open drive, and `out` has room for a pointer.
+/// `drive` is null or an open drive, and `out` is writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_clone(drive: *mut CDrive, out: *mut *mut CDrive) -> i32 {
     // SAFETY: it is null or an open drive.
@@ -245,15 +247,15 @@ pub unsafe extern "C" fn ssdlab_clone(drive: *mut CDrive, out: *mut *mut CDrive)
         return CCode::Argument as i32;
     }
     let made = handle.cloned().map(|it| Box::into_raw(Box::new(it)));
-    // SAFETY: it is not null, and the caller promises room.
+    // SAFETY: the pointer is not null, and the caller promises that it is writable.
     unsafe { out.write(*made.as_ref().unwrap_or(&std::ptr::null_mut())) };
     number(made.map(|_| ()))
 }
 
-/// The name behind a number: of an operation, a status or a part of a latency.
+/// Name of an operation, a status or a latency part, by number.
 ///
 /// # Safety
-/// `name` has room for `room` bytes.
+/// `name` has `room` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_name(
     table: u32,
@@ -270,18 +272,19 @@ pub unsafe extern "C" fn ssdlab_name(
     let Some(found) = found.filter(|it| it.len() < room && !name.is_null()) else {
         return CCode::Argument as i32;
     };
-    // SAFETY: the caller promises room for the name and a zero, and it is no memory of ours.
+    // SAFETY: the caller promises `room` bytes, which do not overlap the library's memory.
     unsafe { put(found, name, room) };
     CCode::Ok as i32
 }
 
-/// Writes a text and a zero, as much of the text as there is room for.
+/// Writes a zero-terminated string, truncated to the buffer.
 ///
 /// # Safety
-/// There is room for that many bytes, at least one.
+/// `place` has `room` bytes, at least one.
 unsafe fn put(text: &str, place: *mut c_char, room: usize) {
     let length = (0..room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    // SAFETY: `length` and a zero fit into the room that the caller promises, which is no memory of ours.
+    // SAFETY: `length` bytes and a zero fit into the promised buffer, which does not overlap the
+    // library's memory.
     unsafe {
         place.copy_from_nonoverlapping(text.as_ptr().cast(), length);
         place.add(length).write(0);

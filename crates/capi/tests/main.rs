@@ -1,4 +1,4 @@
-//! The library as C and C++ see it: programs that are compiled against the header and run.
+//! The library from C and C++: programs compiled against the header and run.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,12 +10,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folder with the library that was built for these tests.
+/// Folder of the library built for these tests.
 fn built() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Runs a program; what it prints.
+/// Runs a program, and returns its output.
 fn run(command: &mut Command) -> String {
     let shown = format!("{command:?}");
     let done = command.output().unwrap_or_else(|error| panic!("{shown}: {error}"));
@@ -24,7 +24,7 @@ fn run(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// Compiles a program with this compiler and words, and the library; the command that runs it.
+/// Compiles a program with the given compiler and arguments. Returns the command that runs it.
 fn compiled(folder: &Path, compiler: &str, words: &[&str]) -> Command {
     let program = folder.join("program");
     let mut command = Command::new(compiler);
@@ -64,7 +64,7 @@ fn the_example_in_c_runs() {
     assert!(said.starts_with("20000 reads, mean latency ") && said.contains("  cell "), "{said}");
 }
 
-/// Headers of gem5 that the example includes; each has the stub.
+/// Headers of gem5 that the example includes; each contains the stub.
 const OF_GEM5: [&str; 7] = [
     "dev/storage/disk_image.hh",
     "sim/eventq.hh",
@@ -94,7 +94,7 @@ fn the_disk_for_gem5_has_the_times_of_the_library() {
     run(compiled(folder.path(), "c++", &words).arg(folder.path()));
 }
 
-/// The type of C for one of Rust, where a function may have it.
+/// C type of a Rust type in a signature.
 fn in_c(rust: &str) -> &str {
     match rust {
         "u32" => "uint32_t",
@@ -115,14 +115,14 @@ fn in_c(rust: &str) -> &str {
     }
 }
 
-/// Prototypes in C by their names, with one space between words.
+/// C prototypes by name, with normalised spaces.
 type Prototypes = BTreeMap<String, String>;
 
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace("* ", "*").replace("( ", "(")
 }
 
-/// Functions that the library exports, by its source.
+/// Prototypes of exported functions, from the library's source.
 fn exported() -> Prototypes {
     let source = include_str!("../src/lib.rs");
     let functions = source.split("#[unsafe(no_mangle)]").skip(1);

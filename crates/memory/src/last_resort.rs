@@ -1,17 +1,17 @@
-//! The last resort where there is no memory: one line and exit status 2, where Rust would abort the process.
+//! Last resort when memory is exhausted: one line and exit status 2 instead of an abort.
 //!
-//! Tables of devices do not come here, because they can be refused ([`tables`](crate::tables)); the
-//! rest are the many small allocations of a run and of libraries.
+//! Device tables do not come here, because their allocation may fail ([`tables`](crate::tables)).
+//! This covers the many small allocations of a run and of libraries.
 
 use crate::MAY_BE_REFUSED;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
 
-/// Exit status of excessive input.
+/// Exit status for input that needs too much memory.
 const WRONG_INPUT: i32 = 2;
 
-/// The allocator of the system, which ends the process with a message where it has no memory left.
+/// The system's allocator, which ends the process with a message when memory is exhausted.
 #[derive(Debug)]
 pub struct LastResort;
 
@@ -19,22 +19,22 @@ pub struct LastResort;
 // SAFETY: every call goes to the system allocator, with the same arguments.
 unsafe impl GlobalAlloc for LastResort {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's obligations are the same.
         found(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's obligations are the same.
         found(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's obligations are the same.
         found(unsafe { System.realloc(start, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's obligations are the same.
         unsafe { System.dealloc(start, layout) }
     }
 }
@@ -72,7 +72,7 @@ fn end(bytes: usize) -> ! {
         "ssdlab: there is no memory for {mib} MiB more; a larger device.scale or less to keep of the run takes less"
     );
     #[cfg(unix)]
-    // SAFETY: the text is there, and as long as said; nothing is run that the process would do at its end.
+    // SAFETY: the text is valid for its length; `_exit` runs no exit handlers.
     unsafe {
         libc::write(2, line.text.as_ptr().cast(), line.length);
         libc::_exit(WRONG_INPUT)

@@ -1,9 +1,9 @@
 //! The memory of the engine: large tables, prefetch and large pages.
 //!
-//! Devices make [tables] here alone, so that one for which there is no memory does not end the process. Two hints to the
-//! machine, neither of which can change a result: that an entry of a table will be read soon, and that
-//! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
-//! here; each use says why it is sound.
+//! Devices create [tables] only here, so that a failed allocation does not end the process. The
+//! crate gives the machine two hints that never change a result: prefetching a table entry, and
+//! large pages for randomly accessed tables. All `unsafe` code of the engine is here; each use
+//! states why it is sound.
 
 mod last_resort;
 mod tables;
@@ -14,11 +14,11 @@ pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, 
 use std::cell::Cell;
 
 thread_local! {
-    /// True if the next allocation may be refused.
+    /// True while an allocation may fail.
     static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`, which handles an allocation that is refused.
+/// Runs `work`, which handles failed allocations.
 fn refusable<T>(work: impl FnOnce() -> T) -> T {
     let before = MAY_BE_REFUSED.replace(true);
     let done = work();
@@ -26,38 +26,38 @@ fn refusable<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Begins to fetch an entry of a table into the cache; beyond its end, and on a machine without this
-/// hint, it does nothing.
+/// Prefetches a table entry into the cache. Has no effect beyond the table's end, or on machines
+/// without the instruction.
 #[inline]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch neither reads nor writes as far as the language is concerned, and
-        // never faults; every x86-64 processor has it. The pointer refers to a live entry anyway.
+        // SAFETY: for the language a prefetch neither reads nor writes, and it never faults. Every
+        // x86-64 processor has it, and the pointer refers to a live entry anyway.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (table, index);
 }
 
-/// Tables that gain by large pages: smaller ones are in the cache, or nearly; of larger ones often only a part
-/// is touched, which may lie all over, and most of the memory would be taken for nothing.
+/// Sizes of tables that gain from large pages. Smaller tables fit in the cache; larger ones are
+/// often touched only in part, so large pages would waste memory.
 const WORTH_IT: std::ops::Range<usize> = 8 << 20..1 << 29;
 
-/// Requests large pages for a table before its first write; where it cannot, or need not, nothing
-/// happens.
+/// Requests large pages for a table before its first write; has no effect where unsupported or not
+/// worthwhile.
 ///
-/// A table that is read at random all over costs a walk of the page table for most reads, with large
-/// pages hardly any. The price is memory: 2 MB are taken where a single entry is touched.
+/// Random accesses to a table usually walk the page table; with large pages they rarely do. The
+/// price is memory: touching one entry takes 2 MB.
 pub fn prefer_large_pages<T>(table: &mut [T]) {
     if size_of_val(table) < WORTH_IT.end {
         large_pages_where_full(table);
     }
 }
 
-/// Advice for a table of any size, most of which will be written.
+/// Requests large pages for a table of any size that will be mostly written.
 #[allow(unsafe_code)]
 pub fn large_pages_where_full<T>(table: &mut [T]) {
     let bytes = size_of_val(table);
@@ -68,7 +68,7 @@ pub fn large_pages_where_full<T>(table: &mut [T]) {
     {
         use rustix::mm::{Advice, madvise};
         const LARGE: usize = 2 << 20;
-        // Only whole large pages inside of the table: the memory around it belongs to others.
+        // Only whole large pages inside the table; neighbouring memory belongs to others.
         let start = table.as_mut_ptr() as usize;
         let first = start.next_multiple_of(LARGE);
         let len = (start + bytes).saturating_sub(first) / LARGE * LARGE;
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(table[5_000_000], 7);
     }
 
-    /// On systems that report how memory is backed, and give large pages on request.
+    /// On systems that report large pages and grant them on request.
     #[test]
     #[cfg(target_os = "linux")]
     #[expect(clippy::disallowed_methods, reason = "what the system did, only the system can say")]

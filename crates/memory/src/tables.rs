@@ -1,25 +1,26 @@
-//! Large tables: where there is no memory for one, the work is given up, and the process lives.
+//! Large tables: if memory is insufficient, the work is abandoned and the process continues.
 
 use crate::refusable;
 use std::alloc::{Layout, alloc_zeroed};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why work was given up: a table exceeded the memory, or the [allowance](allow), in bytes.
+/// Reason to abandon the work: a table exceeded the memory, or the [allowance](allow), in bytes.
 ///
-/// It is what a panic carries. That is no broken invariant, so nothing is printed; who began the work catches it.
+/// It is the payload of a panic. No invariant is broken, so nothing is printed; the caller that
+/// started the work catches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoMemory {
     /// Size of the table.
     pub bytes: u64,
 }
 
-/// Memory left for tables. It bounds their total, and does not grow when one is dropped.
+/// Remaining allowance for tables in total; dropping a table does not increase it.
 static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Smaller tables are not counted.
+/// Minimum size of counted tables.
 const COUNTED: u64 = 1 << 10;
-/// There is nearly always memory for smaller tables.
+/// Minimum size of tables whose allocation is checked.
 const LARGE: usize = 1 << 20;
 
 /// Limits the total size of tables created from now on.
@@ -37,7 +38,7 @@ fn give_up(bytes: u64) -> ! {
     resume_unwind(Box::new(NoMemory { bytes }))
 }
 
-/// Gives up unless this number of bytes, which will be written, is allowed.
+/// Abandons the work if the allowance does not cover `bytes`, which will be written.
 fn count(bytes: usize) {
     let bytes = bytes as u64;
     if bytes < COUNTED {
@@ -52,7 +53,7 @@ fn count(bytes: usize) {
     }
 }
 
-/// Values whose memory may be all zeroes.
+/// Types whose values may be all zero bytes.
 pub trait Zeroed: Copy + sealed::Sealed {}
 
 mod sealed {
@@ -64,7 +65,7 @@ macro_rules! zeroed {
 }
 zeroed!(bool u8 u16 u32 u64 usize i32 i64 f32);
 
-/// A table of zeroes, in memory that the system hands out zeroed and charges for when it is written to.
+/// A zeroed table, in memory that the system allocates when it is written.
 ///
 /// # Panics
 /// With [`NoMemory`].
@@ -74,13 +75,13 @@ pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
     if layout.size() == 0 {
         return Vec::new();
     }
-    // SAFETY: the layout has a size.
+    // SAFETY: the layout has a nonzero size.
     let start = refusable(|| unsafe { alloc_zeroed(layout) });
     if start.is_null() {
         give_up(layout.size() as u64);
     }
-    // SAFETY: the layout is an array of `length` entries, whose values may be all zeroes by the
-    // sealed trait `Zeroed`.
+    // SAFETY: the layout is an array of `length` entries, which may be all zeros by the sealed
+    // trait `Zeroed`.
     unsafe {
         let mut table = Vec::from_raw_parts(start.cast(), 0, length);
         table.set_len(length);
@@ -99,7 +100,7 @@ pub fn filled<T: Clone>(value: T, length: usize) -> Vec<T> {
     } else {
         count(bytes);
     }
-    // Memory of a zero value is taken when it is written.
+    // Zeroed memory is allocated when it is written.
     vec![value; length]
 }
 
@@ -117,7 +118,7 @@ pub fn with_capacity<T>(length: usize) -> Vec<T> {
     table
 }
 
-/// Extends a table to a minimum length, filling with a value.
+/// Extends a table to a minimum length with copies of a value.
 ///
 /// # Panics
 /// With [`NoMemory`].
@@ -138,7 +139,7 @@ fn lengthen<T: Clone>(table: &mut Vec<T>, length: usize, value: T) {
     table.resize(length, value);
 }
 
-/// A table of `length` values, each made by its place.
+/// A table of `length` values made from their index.
 ///
 /// # Panics
 /// With [`NoMemory`].
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    /// Gives up the work, without a word from a panic hook.
+    /// Runs `work`, and returns the failed allocation if it was abandoned, without a panic message.
     fn given_up<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<NoMemory> {
         let panic = catch_unwind(work).err()?;
         Some(*panic.downcast_ref::<NoMemory>().expect("nothing else goes wrong"))

@@ -1,5 +1,5 @@
-//! A process that has no memory left ends with one line and exit status 2; a table of a device is refused, and the process
-//! goes on.
+//! Out of memory a process ends with one line and exit status 2; a failed device table leaves the
+//! process running.
 #![cfg(target_os = "linux")]
 
 use memory::{LastResort, NoMemory};
@@ -13,11 +13,11 @@ static ALLOCATOR: LastResort = LastResort;
 
 /// The task of a child.
 const CHILD: &str = "SSDLAB_LAST_RESORT";
-/// The addresses of a child, KiB: more than the program takes, and a table of `TABLE` bytes does not fit.
+/// Address space of a child, KiB: enough for the program but not for a table of `TABLE` bytes.
 const LIMIT_KIB: usize = 256 << 10;
 const TABLE: usize = 300 << 20;
 
-/// This program again, which does one thing in a process of its own that has few addresses.
+/// Runs this program again as a process with limited address space, for one task.
 fn child(what: &str) -> Output {
     let shell = format!(
         "ulimit -v {LIMIT_KIB}; exec \"$0\" --exact is_a_child --ignored --nocapture --test-threads=1"

@@ -1,10 +1,10 @@
-//! Syntax of a law of service times: lines, times by size, and either by the number outstanding.
+//! Syntax of a service law: lines, times by size, and either by the number of outstanding requests.
 //!
-//! A law is a list: `A + B/KiB`, a line, or `SIZE: TIME`, one of several times by size; a number and a
-//! colon before either say from how many requests in service, the request itself included, it and what
-//! follows hold, 1 if nothing does. Between two sizes and between two numbers outstanding lie straight lines.
-//! More than the largest number of any pattern are not served at once: they wait. A pattern with a smaller
-//! number does no more at once than at that one: its times grow in proportion.
+//! A law is a list of entries: a line `A + B/KiB`, or `SIZE: TIME`, one of several times by size. A
+//! number and a colon before an entry state the number of requests in service, the request
+//! included, from which it and later entries hold (default 1). Between sizes and between numbers
+//! the law is linear. Requests beyond the largest number of any pattern wait. A pattern with a
+//! smaller largest number has constant throughput above it: its times grow in proportion.
 
 use engine::Time;
 use options::{Duration, Size};
@@ -12,22 +12,22 @@ use ssd::device::kit::config::LONGEST_NS;
 use std::fmt;
 use std::str::FromStr;
 
-/// Form of the text.
+/// Syntax of the text.
 pub(super) const EXPECTED: &str = "a law: a line such as \"230us + 4us/KiB\", times by size such as \
      \"512B: 240us, 4KiB: 250us, 1MiB: 4.3ms\", or either by number outstanding, such as \
      \"1: 230us + 4us/KiB, 4: 400us + 9us/KiB\"";
 
-/// More are not served at once.
+/// Maximum number of requests served at once.
 const MOST: u32 = 65_536;
 
-/// Times by size for one number of requests in service.
+/// Times by size, for one number of requests in service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Curve {
     Line {
         fixed: Duration,
         per_kib: Duration,
     },
-    /// Times at two sizes or more, which rise.
+    /// Times at two or more ascending sizes.
     Points(Vec<(Size, Duration)>),
 }
 
@@ -39,7 +39,7 @@ impl Curve {
             Curve::Line { fixed, per_kib } => (fixed.ns(), growing_ns(*per_kib, bytes)),
             Curve::Points(points) => {
                 let time = between(points, bytes);
-                // The time of the smallest size counts as fixed.
+                // The time of the smallest size is the fixed part.
                 let fixed = points[0].1.ns().min(time);
                 (fixed, time - fixed)
             }
@@ -47,25 +47,26 @@ impl Curve {
     }
 }
 
-/// Time of `bytes` at a rate per KiB, ns, rounded to the nearest.
+/// Time of `bytes` at a rate per KiB, rounded to the nearest nanosecond.
 fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
     ((u128::from(bytes) * u128::from(per_kib.ns()) + 512) / 1024) as Time
 }
 
 fn between(points: &[(Size, Duration)], bytes: u64) -> Time {
-    // Beyond the last size the last segment is extrapolated; nothing is faster than the first size.
+    // Extrapolates the last segment; smaller sizes take at least the first time.
     let above = points.partition_point(|(size, _)| size.bytes() <= bytes);
     let upper = above.clamp(1, points.len() - 1);
     let [(from, start), (to, end)] = [points[upper - 1], points[upper]];
     let [from, to, bytes] = [from.bytes(), to.bytes(), bytes.max(from.bytes())].map(i128::from);
     let [start, end] = [start.ns(), end.ns()].map(i128::from);
     let (rise, run) = ((end - start) * (bytes - from), to - from);
-    // A falling last segment is not extrapolated below its end.
+    // A falling last segment never extrapolates below its end.
     let time = start + (rise + run.div_euclid(2)).div_euclid(run);
     time.max(start.min(end)) as Time
 }
 
-/// The law of an access pattern: a curve for each of some numbers in service, which rise from 1.
+/// Law of an access pattern: a curve for each of some ascending numbers of requests in service,
+/// starting at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Curves(Vec<(u32, Curve)>);
 
@@ -74,7 +75,7 @@ impl Curves {
         Curves(vec![(1, Curve::Line { fixed, per_kib })])
     }
 
-    /// A and B, if that is all.
+    /// A and B of a law that is one line.
     pub(super) fn as_line(&self) -> Option<(Duration, Duration)> {
         match self.0.as_slice() {
             [(_, Curve::Line { fixed, per_kib })] => Some((*fixed, *per_kib)),
@@ -82,7 +83,7 @@ impl Curves {
         }
     }
 
-    /// Form of the value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     pub(super) fn pattern() -> String {
         let (size, time) = (Size::pattern(), Duration::pattern());
         let curve = format!(r"(?:\s*\+?[0-9]+\s*:)?(?:{time}\+{time}/KiB\s*|{size}:{time})");
@@ -104,7 +105,7 @@ impl Curves {
         let (to, upper) = &curves[above.min(curves.len() - 1)];
         let (from, to) = (u64::from(*from), u64::from(*to));
         let time = |low: Time, high: Time| match to - from {
-            // Beyond the last number, throughput stays constant.
+            // Beyond the last number, throughput is constant.
             0 => low * outstanding / from,
             steps => {
                 let step = outstanding - from;
@@ -128,7 +129,7 @@ fn time(text: &str) -> Result<Duration, String> {
     if short { Ok(time) } else { Err(format!("{time} is too long; at most 1s")) }
 }
 
-/// The number before an entry, and the entry.
+/// The number before an entry, if any, and the entry.
 fn numbered(entry: &str) -> Result<(Option<u32>, &str), String> {
     let Some((number, rest)) = entry.split_once(':') else { return Ok((None, entry)) };
     let number = number.trim();

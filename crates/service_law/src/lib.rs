@@ -1,10 +1,10 @@
-//! A law of service times: how long a request takes, by its access pattern, its size and the number of
-//! requests that are served with it.
+//! A law of service times: the time of a request by access pattern, size, and number of requests in
+//! service.
 //!
 //! The law of a pattern is a line, A + n B, of El Maghraoui et al., *Modeling and simulating flash
-//! based solid-state disks for operating systems* (2010); measured times by size, with straight
-//! lines between them; or one of these for each of some numbers outstanding (`curves.rs`). The
-//! device stores the previous request and the requests in service (`served.rs`).
+//! based solid-state disks for operating systems* (2010); or measured times by size with linear
+//! interpolation; or one of these for each of some numbers of outstanding requests (`curves.rs`).
+//! The device stores the previous request and the requests in service (`served.rs`).
 
 mod curves;
 mod served;
@@ -26,11 +26,11 @@ use std::fmt;
 /// The law that applies to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// A read that follows the previous read.
+    /// A read that continues the previous read.
     SequentialRead,
     /// Any other read.
     RandomRead,
-    /// A write that follows the previous write.
+    /// A write that continues the previous write.
     SequentialWrite,
     /// Any other write.
     RandomWrite,
@@ -55,7 +55,7 @@ options! {
 }
 
 impl LawConfig {
-    /// The defaults at two sizes: what a device of times by size takes where it has none of its own.
+    /// Default law with times at two sizes.
     pub fn by_size() -> LawConfig {
         let points = |text: &str| Pattern::of(text.parse().expect("they are times by size"));
         LawConfig {
@@ -76,13 +76,13 @@ impl LawConfig {
         }
     }
 
-    /// Number of requests served at once: the largest for which any pattern has a law.
+    /// Maximum number of requests in service: the largest for which a pattern has a law.
     fn at_once(&self) -> usize {
         let [a, b, c, d] = self.patterns().map(|(_, pattern)| pattern.curves.largest());
         a.max(b).max(c).max(d) as usize
     }
 
-    /// The shortest fixed part of all patterns, with one request in service.
+    /// Smallest fixed part of all patterns, with one request in service.
     fn quickest_ns(&self) -> Time {
         let fixed = self.patterns().map(|(_, pattern)| pattern.curves.cost(0, 1).0);
         fixed.into_iter().min().unwrap_or_default()
@@ -97,8 +97,8 @@ impl LawConfig {
         ]
     }
 
-    /// The fixed part and the size-dependent part of the service time of `bytes`, ns, with `outstanding`
-    /// requests in service, this one included.
+    /// Fixed and size-dependent part of the service time of `bytes`, ns, with `outstanding`
+    /// requests in service, including this one.
     #[inline]
     fn cost(&self, access: Access, bytes: u64, outstanding: usize) -> (Time, Time) {
         self.pattern(access).cost(bytes, outstanding)
@@ -109,7 +109,7 @@ impl DeviceKind for LawConfig {
     const SUMMARY: &'static str =
         "A law of service times: A + n B or times by size, per access pattern and queue depth.";
 
-    /// A part of another device: memory or a drive of which nothing else is known keeps what it has answered.
+    /// As an inner device: a memory or drive known only by its law keeps completed writes.
     fn check_cuts_within(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -141,16 +141,16 @@ impl DeviceKind for LawConfig {
     }
 }
 
-/// The law of an access pattern: a text, or for a single line a table of `fixed` and `per_kib`, which are
-/// keys of their own.
+/// The law of an access pattern: a text; a single line may also be a table of the keys `fixed` and
+/// `per_kib`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     curves: Curves,
-    /// Keys of a line where the law is not one, which is refused.
+    /// Keys of a line beside a law that is not a line; rejected.
     stray: LineOf,
 }
 
-/// Keys of a line in a layer.
+/// Keys of a line, in one layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LineOf {
@@ -159,18 +159,18 @@ struct LineOf {
 }
 
 impl Pattern {
-    /// A law in any form.
+    /// A pattern of any law.
     pub fn of(curves: Curves) -> Pattern {
         Pattern { curves, stray: LineOf::default() }
     }
 
-    /// A request of n KiB takes `fixed_ns` + n `per_kib_ns`; one is served at a time.
+    /// Service time of n KiB: `fixed_ns` + n `per_kib_ns`, one request at a time.
     pub fn line(fixed_ns: u64, per_kib_ns: u64) -> Pattern {
         let (fixed, per_kib) = (Duration::from_ns(fixed_ns), Duration::from_ns(per_kib_ns));
         Pattern::of(Curves::line(fixed, per_kib))
     }
 
-    /// Refuses laws that need a table: times that a text may not have, and part of a line.
+    /// Rejects laws that are invalid as text, and incomplete lines.
     fn check(&self, key: &str) -> Result<(), Invalid> {
         if let Some((fixed, per_kib)) = self.curves.as_line() {
             for (name, time) in [("fixed", fixed), ("per_kib", per_kib)] {
@@ -195,7 +195,7 @@ impl Pattern {
     }
 }
 
-/// A line is written as a table, so that its keys are where they can be set.
+/// A line is serialised as a table, so that its keys can be set.
 impl Serialize for Pattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for PatternPartial {
 impl Setting for Pattern {
     type Partial = PatternPartial;
 
-    /// A text replaces the whole pattern; a table what it has of a line.
+    /// A text replaces the whole pattern; a table overrides its keys.
     fn overlay(under: &mut PatternPartial, over: PatternPartial) {
         if over.curves.is_some() {
             *under = over;

@@ -1,8 +1,7 @@
 //! The device that follows a law of service times.
 //!
-//! Its state is the previous request and the requests in service. It knows nothing of flash: no
-//! cleaning, no wear. The law says how many requests are served at once; the others wait, first
-//! come first served.
+//! Its state is the previous request and the requests in service. It knows no flash, garbage
+//! collection or wear. The law limits the number of requests in service; the others wait in order.
 
 use super::{Access, LawConfig};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
@@ -29,7 +28,7 @@ impl ServedEnergy {
         self.active.watts() > 0.0 || self.idle.watts() > 0.0
     }
 
-    /// Refuses a device whose active power is below its idle power.
+    /// Rejects a device whose active power is below its idle power.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         if self.active < self.idle && self.is_known() {
             let problem = format!("{} is less than the idle power, {}", self.active, self.idle);
@@ -39,11 +38,11 @@ impl ServedEnergy {
     }
 }
 
-/// A request being served.
+/// A request in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Service {
     end: Time,
-    /// Sequence number of the service, so that simultaneous completions stay in order.
+    /// Sequence number, which orders simultaneous completions.
     number: u64,
     submitted: Time,
     begun: Time,
@@ -52,7 +51,7 @@ struct Service {
 }
 
 impl Ord for Service {
-    /// The earliest completion is the greatest, as the heap requires.
+    /// Reversed: the heap returns the earliest completion first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.end, other.number).cmp(&(self.end, self.number))
     }
@@ -64,10 +63,10 @@ impl PartialOrd for Service {
     }
 }
 
-/// The requests being served; most devices have one, for which there is no heap.
+/// Requests in service; most devices have only one, which needs no heap.
 #[derive(Debug, Clone, Default)]
 struct Serving {
-    /// The first to end.
+    /// The first to complete.
     first: Option<Service>,
     others: BinaryHeap<Service>,
 }
@@ -87,7 +86,7 @@ impl Serving {
         }
     }
 
-    /// Forgets the first to end.
+    /// Removes the first to complete.
     #[inline]
     fn remove_first(&mut self) {
         self.first = None;
@@ -101,19 +100,19 @@ impl Serving {
 #[derive(Debug, Clone)]
 pub struct Served {
     law: LawConfig,
-    /// Requests that are served at once, at most.
+    /// Maximum number of requests in service.
     at_once: usize,
-    /// Time of a request that moves no data.
+    /// Service time of a request without data.
     command_ns: Time,
     /// Waiting requests with their submission time.
     queue: VecDeque<(Time, Request)>,
     service: Serving,
-    /// The direction and end of the read or write that was begun last.
+    /// Operation and end of the last started read or write.
     previous: Option<(Op, u64)>,
     begun: u64,
-    /// Times of the services begun since counts were reset, of reads and of others, ns.
+    /// Total service time of reads and of other requests since the last reset, ns.
     busy_ns: [Time; 2],
-    /// When counts were reset.
+    /// Time of the last reset.
     since: Time,
 }
 
@@ -127,10 +126,10 @@ impl Served {
         Served { law, at_once, command_ns, queue, service, previous, begun, busy_ns, since }
     }
 
-    /// The fixed and the growing part of the service time of the next request, ns.
+    /// Fixed and size-dependent part of the next request's service time, ns.
     fn cost(&mut self, request: &Request) -> (Time, Time) {
-        // The laws do not cover requests without data: a command is sent and answered, as the
-        // quickest of the requests that they know.
+        // Laws do not cover requests without data: these take the shortest time of the known
+        // requests.
         if !matches!(request.op, Op::Read | Op::Write) {
             return (self.command_ns, 0);
         }
@@ -145,7 +144,7 @@ impl Served {
         self.law.cost(access, request.bytes(), self.service.len() + 1)
     }
 
-    /// Energy of services above idling, of reads and of others, joules.
+    /// Energy above idle for reads and for other requests, joules.
     fn taken(&self) -> [f64; 2] {
         let config = &self.law.energy;
         let each = (config.active.watts() - config.idle.watts()) / self.at_once as f64;
@@ -201,8 +200,8 @@ impl Device for Served {
         }
     }
 
-    /// A cut as a member of another device, which knows its outstanding requests: the request in
-    /// service is lost, and the device is ready at once.
+    /// Power cut as an inner device, whose outer device knows the outstanding requests: the request
+    /// in service is lost, and the device is ready at once.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         self.queue.clear();
         self.service = Serving::default();

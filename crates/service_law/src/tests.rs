@@ -1,4 +1,4 @@
-//! The times of a law: of each form that it is written in, alone and with several requests in service.
+//! Service times of each form of law, with one and with several requests in service.
 
 use super::*;
 use engine::{Completion, Device, Lba, Op, Request};
@@ -126,7 +126,7 @@ fn between_the_sizes_lie_straight_lines() {
 
 #[test]
 fn a_closed_loop_takes_the_line_of_its_number() {
-    // Between 2 and 4 outstanding: half way; above 4, the fifth waits for one of four.
+    // Between 2 and 4 outstanding: interpolated; above 4, the fifth waits.
     for (outstanding, us) in [(1, 110), (2, 130), (3, 180), (4, 230)] {
         let mut device = device("1: 100us + 10us/KiB, 2: 120us + 10us/KiB, 4: 200us + 30us/KiB");
         let times = settled(device.as_mut(), outstanding);
@@ -138,7 +138,7 @@ fn a_closed_loop_takes_the_line_of_its_number() {
     assert!(mean.abs_diff(2 * 230_000) < 25_000, "twice the service time: {mean}");
 }
 
-/// A law that no other kind can express: times by size that depend on the number in service.
+/// Times by size that depend on the number of requests in service.
 #[test]
 fn times_by_size_may_depend_on_the_number_outstanding() {
     let text = "1: 512B: 100us, 1KiB: 110us, 4: 512B: 190us, 1KiB: 230us, 8: 460us + 0ns/KiB";
@@ -174,7 +174,7 @@ fn a_line_has_three_ways_to_be_written() {
     assert_eq!(written["random_read"], json!({ "fixed": "300us", "per_kib": "2us" }));
 }
 
-/// The former three kinds, each with its defaults.
+/// The three former kinds, each with its defaults.
 #[test]
 fn the_words_of_earlier_kinds_mean_what_they_meant() {
     for kind in ["linear", "parallel"] {
