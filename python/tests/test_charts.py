@@ -393,8 +393,7 @@ def test_every_figure_can_be_drawn_by_either(every, where):
         parts = {line.name for line in drawn.lines() if drawn.stacked and not any(line.y)}
         names = {mark.name for mark in drawn.series if not isinstance(mark, Cells)} - parts
         assert names <= {*said, ""}
-    # One sheet for all: each is drawn, and a picture is made once.
-    assert matplotlib.sheet([[it] for it in every[where]], "a chart")._repr_png_()
+        assert matplotlib.sheet([[drawn]], "a chart")._repr_png_()
 
 
 def test_the_busiest_units_and_lanes_are_kept():
