@@ -1,10 +1,6 @@
 //! A shared listener for two servers: the choice of an export, and input sent along with it.
 
-#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
-
-mod common;
-
-use common::{READ, Seen, WRITE, device, message};
+use crate::common::{READ, Seen, WRITE, device, message};
 use nbd::{
     Address, Control, Door, Export, Listener, Offer, Overhead, Scale, Server, Setup, Store, passage,
 };

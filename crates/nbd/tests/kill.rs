@@ -4,11 +4,7 @@
 //! SIGKILL after a random time, 200 times. Each sector holds the number of its last write, so the
 //! file shows which writes it contains.
 
-#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
-
-mod common;
-
-use common::{Client, FUA, device, serve};
+use crate::common::{Client, FUA, device, serve};
 use engine::{Random, Xoshiro256};
 use nbd::Store;
 use std::io;
@@ -35,7 +31,7 @@ fn server() {
 
 fn start(directory: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "server"])
+        .args(["--exact", "kill::server"])
         .env(SERVER, directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,6 +1,6 @@
 //! Shared by the tests: a short client, a device, and a server around it.
 
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(dead_code, reason = "a benchmark uses a part")]
 
 use devices::Model;
 use devices::law::{LawConfig, Pattern};
