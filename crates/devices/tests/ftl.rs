@@ -408,7 +408,7 @@ fn run(seed: u64, config: &SsdConfig, geometry: &Geometry) -> Done {
 
 #[test]
 fn random_drives_under_random_requests_are_sound() {
-    let (reference, drives) = (reference(), depth(20, 60, 1000));
+    let (reference, drives) = (reference(), depth(20, 30, 1000));
     let (mut cases, mut accepted, mut busy, mut erases, mut audits) = (0, 0, 0, 0, 0);
     let mut contested = 0.0;
     seeds(0..drives, |seed| {
@@ -449,7 +449,7 @@ fn random_drives_under_random_requests_are_sound() {
 /// Fast-forward and one request at a time are the same FTL: they leave the same counts.
 #[test]
 fn fast_forward_does_what_the_timed_drive_does() {
-    let (mut compared, drives) = (0, depth(20, 60, 1000));
+    let (mut compared, drives) = (0, depth(20, 30, 1000));
     seeds(0..drives, |seed| {
         let mut random = Xoshiro256::new(seed, 0);
         let mut config = random_config(&mut random);

@@ -2,6 +2,7 @@
 //! every drive; these look where each matters, and say what was broken.
 
 use crate::case::Case;
+use crate::depth::depth;
 use crate::drives;
 use crate::search::{drawn, line, tried};
 use devices::Examine;
@@ -108,7 +109,7 @@ fn o6_a_recovery_may_be_cut_anywhere() {
         let once = Case { seed, requests: 40, cuts: vec![90] };
         let Some(came) = tried(&once) else { continue };
         let events = came.unwrap_or_else(|problem| panic!("{once}: {problem}")).events;
-        for event in 91..events.min(800) {
+        for event in (91..events.min(800)).step_by(depth(3, 3, 1) as usize) {
             let twice = Case { cuts: vec![90, event], ..once.clone() };
             if let Some(Err(problem)) = tried(&twice) {
                 panic!("{}", line(twice, problem));
@@ -123,7 +124,7 @@ fn o7_there_is_room_after_a_cut() {
     for seed in (0..60).filter(|seed| drives::config(*seed).wear.rated_cycles > 1_000) {
         let whole = Case { seed, requests: 80, cuts: Vec::new() };
         let Some(Ok(came)) = tried(&whole) else { continue };
-        for event in (1..came.events).step_by(7) {
+        for event in (1..came.events).step_by(depth(21, 21, 7) as usize) {
             let case = Case { cuts: vec![event], ..whole.clone() };
             let came = tried(&case).expect("its drive is possible").unwrap();
             assert!(!came.ended, "{case}: the drive takes no more writes");

@@ -217,7 +217,7 @@ fn compare(config: &SsdConfig, is_timed: bool, seed: u64) -> (SnapshotsReport, u
             let all: Vec<u64> = (0..30).map(|_| random.below(range)).collect();
             trial.prepare(&all);
         }
-        if id % 20 == 0 {
+        if id % 40 == 0 {
             trial.check(is_roomy);
         }
     }
