@@ -369,7 +369,8 @@ fn saved(device: &str, settings: &RunSettings, set: Option<&str>) -> Option<Vec<
     let folder = folder();
     let below = format!(
         "[device]\npreset = '{device}'\nblocks_per_plane = 32\nspare_factor = 0.3\n\
-         [workload]\nkind = 'closed'\nrequests = 20\n[run]\nprecondition = 'random:1'\n"
+         [workload]\nkind = 'closed'\nrequests = 20\n[run]\nprecondition = 'random:{}'\n",
+        depth(3, 3, 10) as f64 / 10.0
     );
     let drive = folder.path().join("drive");
     let save = format!("run.save_drive='{}'", drive.display());

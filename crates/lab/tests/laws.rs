@@ -14,7 +14,7 @@ const MADE_SMALLER: usize = 3;
 
 #[test]
 fn random_experiments_obey_the_laws() {
-    let experiments = depth(100, 300, 20_000);
+    let experiments = depth(100, 150, 20_000);
     let seeds: Vec<u64> = (1..=experiments).collect();
     // As they are drawn, with their refusals, and mended: of the half of the seeds each.
     let verdicts = on_two_threads(&seeds, |seed| {

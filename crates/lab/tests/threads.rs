@@ -41,7 +41,7 @@ fn hold(config: &Config) -> (u64, Option<String>) {
 fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
     let mut counts = BTreeMap::new();
     let mut shared = 0;
-    let drawn = depth(20, 40, 1_000);
+    let drawn = depth(20, 20, 1_000);
     for seed in 0..drawn {
         let mut config = generate::experiment(9_000_000 + seed);
         // A disk behind a cache is written whole before it is steady, line by line, by one thread.
@@ -79,7 +79,7 @@ fn presets_are_the_same_bits_with_any_number_of_threads() {
         }
         // What lies behind a cache has millions of lines, which come through it one by one.
         let is_cache = config.with("device.replacement", "\"lru\"").experiment().is_ok();
-        let share = if is_cache { 0.0001 } else { depth(4, 4, 25) as f64 / 100.0 };
+        let share = if is_cache { 0.0001 } else { depth(2, 2, 25) as f64 / 100.0 };
         config.set("run.precondition", format!("\"random:{share}\""));
         config.set("workload.kind", "\"closed\"");
         config.set("workload.requests", "200");
