@@ -1,17 +1,17 @@
-"""Names that other installed packages add: devices, cleaning policies, trace formats.
+"""Names added by other installed packages: devices, cleaning policies, trace formats.
 
-A package declares them as entry points, so that installing it is all there is to do:
+A package declares them as entry points, and needs only to be installed:
 
 - `ssdlab.devices`: `name = "package.folder"`, with a file `name.toml` in that folder;
-- `ssdlab.cleaners`: `name = "package.module:Class"`, what `cleaning.policy` takes as well;
+- `ssdlab.cleaners`: `name = "package.module:Class"`, as in `cleaning.policy`;
 - `ssdlab.formats`: `ending = "package.module:read"`, a function of a path that returns a table
   (a data frame, or anything that streams Arrow) of the requests in a file `*.ending`.
 
 A pace of cleaning has no interface in Python: a package that declares `ssdlab.paces` gets a
 message.
 
-Built-in names take precedence. Code of a package runs only where its name is given on the command
-line or from Python, or where a trace has its ending; an experiment file can name none of them.
+Built-in names take precedence. Code of a package runs only if its name is given on the command line
+or from Python, or a trace has its extension; experiment files cannot name it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ GROUPS = ("devices", "cleaners", "formats")
 
 @cache
 def found(group: str) -> Mapping[str, Any]:
-    """The entry points of a group, by name; of two of one name the first package's, by its name."""
+    """The entry points of a group, by name; duplicates resolve to the first package in order of
+    name.
+    """
     from importlib.metadata import entry_points
 
     every = sorted(
@@ -41,9 +43,9 @@ def found(group: str) -> Mapping[str, Any]:
 
 
 def device(name: str) -> Path | None:
-    """The file of a device that a package adds; None if none does.
+    """The file of a package's device; None if no package has it.
 
-    Raises `InputError` where the package does not have the file that it declares.
+    Raises `InputError` if the declared file is missing.
     """
     entry = found("devices").get(name)
     if entry is None:
@@ -62,13 +64,13 @@ def device(name: str) -> Path | None:
 
 
 def cleaner(name: str) -> str | None:
-    """The `module:Class` of a cleaning policy that a package adds; None if none does."""
+    """The `module:Class` of a package's cleaning policy; None if no package has it."""
     entry = found("cleaners").get(name)
     return None if entry is None else str(entry.value)
 
 
 def refuse_pace(source: str, name: str) -> None:
-    """Raise `InputError` for a pace of cleaning that a package or Python code would have to add."""
+    """Raise `InputError` for a cleaning pace that only a package or Python code could add."""
     known = dict(_core.list("keys") or ())["device.cleaning.pace"]
     words = known.rpartition("(")[2].partition(";")[0].replace(" | ", ", ")
     if name in words.split(", "):
@@ -83,7 +85,7 @@ def refuse_pace(source: str, name: str) -> None:
 
 
 def table(path: Path) -> Any:
-    """Table of a file with an ending that a package reads; None if no package knows it."""
+    """Table of a file, read by a package for its extension; None if no package reads it."""
     entry = found("formats").get(path.suffix.removeprefix("."))
     if entry is None:
         return None

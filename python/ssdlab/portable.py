@@ -1,6 +1,6 @@
 """Differences between systems, in one place: locks, cores, Ctrl-C, the live device.
 
-Everything here asks what the system has, never what it is called. No result depends on it.
+The code tests for features, never for the system's name. No result depends on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _module(name: str) -> ModuleType | None:
         return None
 
 
-#: True if this build has the live device, for which Linux is needed.
+#: True if this build has the live device, which needs Linux.
 HAS_LIVE_DEVICE = hasattr(_core, "LiveDevice")
 
 _fcntl = _module("fcntl")
@@ -37,15 +37,15 @@ _LOCKED_BYTE = 2**31 - 2
 
 
 def refuse_without_live_device() -> None:
-    """Raise `InputError` where this build has no live device."""
+    """Raise `InputError` if this build has no live device."""
     if not HAS_LIVE_DEVICE:
         raise _core.InputError("the live device needs Linux")
 
 
 def lock(file: IO[bytes]) -> None:
-    """Lock an open file against other programs until it is closed; `OSError` if one has.
+    """Lock an open file against other programs until it is closed; `OSError` if one holds the lock.
 
-    Where it is read or written next is not the same afterwards.
+    The file position changes.
     """
     if _fcntl is not None:
         _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
@@ -56,13 +56,13 @@ def lock(file: IO[bytes]) -> None:
 
 
 def close_before_replaced(file: IO[bytes]) -> None:
-    """Close a file that another is about to replace, where an open file cannot be replaced."""
+    """Close a file about to be replaced, on systems that cannot replace open files."""
     if _fcntl is None:
         file.close()
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -70,7 +70,7 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def interrupts_are_ours() -> Iterator[None]:
-    """Within, a process that is started is deaf to Ctrl-C, where that can be inherited."""
+    """Context in which started processes ignore Ctrl-C, if the system lets them inherit that."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -82,15 +82,15 @@ def interrupts_are_ours() -> Iterator[None]:
 
 
 def ignore_interrupts() -> None:
-    """In a process that was started so: be deaf to Ctrl-C where that could not be inherited."""
+    """Ignore Ctrl-C in a process started that way, if it could not inherit that."""
     if not hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable: without it a power cut may bring the old file back.
+    """Make the names in a directory durable: otherwise a power cut may restore the old file.
 
-    Where directories cannot be opened or synced, there is no better way.
+    No effect on systems that cannot open or sync directories.
     """
     try:
         directory = os.open(path, os.O_RDONLY)

@@ -1,6 +1,6 @@
 """Numbers as pages write them: three significant digits, a narrow space before the unit.
 
-Tables of a terminal, where room is scarce, have theirs in `numbers`.
+`units` has the shorter forms of terminal tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ THIN = "\u202f"
 MINUS = "\u2212"
 #: The placeholder for a missing number.
 ABSENT = "\u2013"
-#: Values whose ratio is within this count as equal.
+#: Maximum ratio of values that count as equal.
 SAME = 0.02
 
 
@@ -53,7 +53,7 @@ def grouped(value: float) -> str:
 
 
 def count(number: float) -> str:
-    """A number in words: every digit up to a billion.
+    """A number as text: every digit up to a billion.
 
     >>> count(1378435), count(24557647724544)
     ('1,378,435', '24,558\\u202fG')
@@ -71,7 +71,7 @@ def counted(number: float, noun: str) -> str:
 
 
 def short(value: float) -> str:
-    """A number beside an axis.
+    """A number on an axis.
 
     >>> short(5000), short(1.4e6), short(0.25), short(-3)
     ('5k', '1.4\\u202fM', '0.25', '−3')
@@ -122,7 +122,7 @@ def throughput(mb_per_s: float | None) -> str:
 
 
 def share(part: float | None) -> str:
-    """A share in percent; near all, as many digits as tell it from all.
+    """A share in percent; near 100 %, with enough digits to differ from it.
 
     >>> share(0.7948), share(0.99996), share(1.0), share(0.0), share(0.03)
     ('79.5\\u202f%', '99.996\\u202f%', '100\\u202f%', '0\\u202f%', '3.0\\u202f%')
@@ -159,12 +159,12 @@ def percentile(key: str) -> str:
 
 
 def same(a: float, b: float) -> bool:
-    """True if two values are called the same."""
+    """True if two values count as equal."""
     return abs(a - b) <= SAME * max(abs(a), abs(b))
 
 
 def value(number: Any, unit: str) -> str:
-    """A number of a unit of the engine's counters, or of an axis, as text."""
+    """A number as text, by the unit of a counter or an axis."""
     if number is None:
         return ABSENT
     return FORMS.get(unit, count if isinstance(number, int) else grouped)(number)

@@ -1,8 +1,9 @@
-"""Files that ssdlab has written and reads again: whatever is in them is refused or keeps the laws.
+"""Validates files that ssdlab wrote and reads again. A file may be truncated, edited, or from
+another program.
 
-A file may be cut short, edited, or of another program. So numbers are finite and of a computable
-size, sections have their shape, and relations between the figures of every run are checked:
-percentiles ascend between minimum and maximum, kinds of request add up, a share is a share.
+So numbers must be finite and within bounds, sections complete, and the invariants of every run are
+checked: percentiles ascend between minimum and maximum, kinds of request add up, shares are at most
+1.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from ssdlab._core import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: No figure of a run is larger; the square of one is still a number.
+#: Maximum value in results; its square is still finite.
 LARGEST = 1e30
 #: Tolerance of sums of floating-point numbers.
 ROUNDING = 1e-6
-#: Figures that may be below 0, or any number, by the end of their name.
+#: Figures that may be negative, by the end of their name.
 SIGNED = ("error_percent", "difference", "percent", "slope", "change", "shift", "drift", "first_us")
 #: Ratios to a mean, which may exceed 1.
 RATIOS = ("range_share", "slope_share")
 #: Maximum wait for the writer of a named pipe, seconds.
 MOST_WAITED = 10
-#: A file is refused before it fills the memory.
+#: Maximum size of a file, to protect memory.
 MOST_BYTES = 1 << 31
 
 
@@ -41,7 +42,7 @@ class Broken(ValueError):
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A file that is open; a named pipe only if a program writes to it: others never end."""
+    """An open file; a named pipe needs a writer, as reading would never end without one."""
     file = open(path, "rb", opener=_open)  # noqa: SIM115
     if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
         return file
@@ -57,7 +58,7 @@ def _open(path: str, flags: int) -> int:
 
 
 def text(path: Path) -> str:
-    """The text of a file. Raises `InputError` for what cannot be read, or is no text."""
+    """The text of a file. Raises `InputError` for unreadable files and other content."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path}: larger than {MOST_BYTES >> 30} GiB")
@@ -72,7 +73,7 @@ def text(path: Path) -> str:
 
 
 def parsed(source: object, content: str | bytes) -> Any:
-    """JSON whose numbers can all be computed with. Raises `InputError`, which names `source`."""
+    """JSON with finite, bounded numbers. Raises `InputError`, which names `source`."""
     try:
         return json.loads(
             content, parse_float=_float, parse_int=_whole, parse_constant=_refuse_number
@@ -100,7 +101,7 @@ def _refuse_number(digits: str) -> Any:
 
 
 def refuse_broken_results(source: object, data: Mapping[str, Any]) -> None:
-    """Raise `InputError` if results break a law of all runs."""
+    """Raise `InputError` if results violate an invariant of all runs."""
     try:
         _check(data)
     except Broken as error:
@@ -112,7 +113,7 @@ def refuse_broken_results(source: object, data: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def of_files(*paths: str | os.PathLike[str]) -> Iterator[None]:
-    """Within, what a file with another shape raises is said to be the fault of the files."""
+    """Context that turns exceptions from malformed files into errors about these files."""
     try:
         yield
     except InputError:
@@ -152,7 +153,7 @@ def _check(data: Mapping[str, Any]) -> None:
 
 
 def _numbers(path: str, value: Any) -> None:
-    """Figures are numbers, not below 0 unless their name says so, and shares are at most 1."""
+    """Check that figures are non-negative numbers, except `SIGNED` ones, and shares at most 1."""
     if isinstance(value, dict):
         for key, item in value.items():
             _numbers(f"{path}.{key}", item)

@@ -1,16 +1,16 @@
-"""The settings of an experiment by their full keys, and in which of them two experiments differ."""
+"""Settings of an experiment by full key, and differences of two experiments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-#: Parts of an experiment that are no settings.
+#: Parts of an experiment other than settings.
 NONE = ("title", "version")
 
 
 def settings(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of an experiment by their full keys.
+    """The settings of an experiment by full key.
 
     >>> settings({"title": "mine", "device": {"channels": 4, "timing": {"read": "25us"}}})
     {'device.channels': 4, 'device.timing.read': '25us'}

@@ -1,4 +1,4 @@
-"""Presets and files that a user names to be run, as layers."""
+"""Presets and files named by the user, as layers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ssdlab.layers import Layer
 
 #: Experiment files of other programs: fio, DiskSpd, MQSim, DiskSim.
 OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
-#: Files of other programs that describe drives alone: of FEMU, SimpleSSD and NVMeVirt.
+#: Drive files of other programs: FEMU, SimpleSSD and NVMeVirt.
 DRIVES = (".sh", ".cfg", ".h")
-#: Keys that every data sheet has, and no file of an experiment outside of its sections.
+#: Top-level keys of every data sheet, which experiments only have in sections.
 SHEET = {"name", "capacity"}
 
 
@@ -24,8 +24,8 @@ def is_experiment(path: str | os.PathLike[str]) -> bool:
 def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = False) -> list[Layer]:
     """Layers of an experiment: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 
-    Results are a file, or the directory of `ssdlab run --out`. A file whose load is not run, as
-    there is another, may have one that cannot be converted. Raises `InputError`.
+    Results are a file, or the directory of `ssdlab run --out`. If another load replaces a file's
+    load, that need not be convertible. Raises `InputError`.
     """
     from ssdlab import foreign
 
@@ -42,7 +42,7 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
 def from_name(section: str, name: str | os.PathLike[str], called: str | None = None) -> Layer:
     """The layer of a preset or, where there is no preset of that name, of a file.
 
-    `called` is what names it in the command line, if not the option of that section. Raises
+    `called` is its name on the command line, if not the option of that section. Raises
     `InputError`, which lists the presets, for a name that is neither.
     """
     if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
@@ -65,7 +65,7 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
 
 def is_sheet(text: str) -> bool:
-    """True if a text is a data sheet, of which a drive can be made."""
+    """True if a text is a data sheet, from which a drive can be derived."""
     lines = [line.strip() for line in text.splitlines()]
     keys = {line.partition("=")[0].strip() for line in lines}
     return keys >= SHEET and not any(line.startswith("[") for line in lines)

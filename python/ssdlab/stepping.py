@@ -1,9 +1,8 @@
-"""A drive that another program steps: `Drive` hands over requests with their times and lets time
-pass.
+"""A drive stepped by another program: `Drive` submits timed requests and advances simulated time.
 
-The simulation runs in the engine; this module puts arguments in order. Times are seconds by
-themselves and nanoseconds where a name ends in `_ns`: the engine counts whole nanoseconds, and
-seconds are rounded to them.
+The simulation runs in the engine; this module converts arguments. Times are in seconds, or in
+nanoseconds if a name ends in `_ns`: the engine counts whole nanoseconds, to which seconds are
+rounded.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ssdlab.optional import required
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of, thread_count
 
-#: The words of a preparation; another text is the path of a saved drive.
+#: Words of `prepared`; any other text is the path of a saved drive.
 PREPARED = ("none", "sequential", "steady")
 
 
@@ -39,8 +38,8 @@ class Drive:
     >>> [(done.tag == tag, done.status) for done in drive.advance()]
     [(True, 'ok')]
 
-    Raises `InputError` for wrong input, and for every request or time that cannot be; the drive is
-    then as it was. A drive has one owner: use by two threads at a time is an `InputError` too.
+    Raises `InputError` for wrong input, requests and times; the drive is then unchanged. A drive
+    has one owner: use by two threads at a time is an `InputError` too.
     """
 
     __slots__ = ("_drive",)
@@ -67,17 +66,17 @@ class Drive:
 
     @property
     def now(self) -> float:
-        """The present, s: everything before has happened."""
+        """Current simulated time, s."""
         return self._drive.now_ns / 1e9
 
     @property
     def now_ns(self) -> int:
-        """The present, ns."""
+        """Current simulated time, ns."""
         return self._drive.now_ns
 
     @property
     def outstanding(self) -> int:
-        """The number of requests without an answer."""
+        """Number of outstanding requests."""
         return self._drive.outstanding
 
     def submit(
@@ -94,16 +93,17 @@ class Drive:
     ) -> int:
         """Submit a request and return its tag: 0, 1, ... in the order of the calls.
 
-        - `at`: when it comes, s, or `at_ns`, ns; by default now. It may lie ahead, not in the past;
+        - `at`: arrival time, s, or `at_ns`, ns; by default now. It may be in the future, not in the
+          past;
         - `op`: "read", "write", "trim" or "flush"; on a drive of zones also "append", "open",
           "close", "finish", "reset" and the other operations of `Results`;
         - `offset`, `bytes`: the range, in multiples of 512;
         - `handle`: the placement handle of a write, 0 to 254;
         - `queue`: the submission queue, 0 to 65,535;
-        - `fua`: a write that is durable when it is answered.
+        - `fua`: forced unit access: the write is durable at completion.
 
-        Raises `InputError` for a time in the past, a range that the drive does not have, or an
-        unknown operation.
+        Raises `InputError` for a time in the past, a range beyond the drive, or an unknown
+        operation.
         """
         if at is not None:
             at_ns = _ns("at", at)
@@ -169,29 +169,29 @@ class Drive:
         return range(first, first + count)
 
     def next_event(self) -> float | None:
-        """When something happens next, s: a request comes, or the drive has an event of its own.
+        """Time of the next event, s: an arrival, or an internal event of the drive.
 
-        An event need not be an answer: the drive also cleans. None while it waits for requests
-        only.
+        An event need not be a completion, as in garbage collection. None if the drive only waits
+        for requests.
         """
         at = self._drive.next_event()
         return None if at is None else at / 1e9
 
     def next_event_ns(self) -> int | None:
-        """When something happens next, ns, as `next_event`."""
+        """Time of the next event, ns, as `next_event`."""
         return self._drive.next_event()
 
     def advance(
         self, to: float | None = None, *, to_ns: int | None = None
     ) -> list[_core.DriveAnswer]:
-        """Let time pass to `to`, s, or `to_ns`, and return the answers by then, in their order.
+        """Advance time to `to`, s, or `to_ns`, and return the completions until then, in order.
 
-        Without either, time passes until everything is answered. An answer has `tag`, `at` and
-        `latency` (s), `at_ns` and `latency_ns`, `status` ("ok" or why not), `op`, `offset` and
-        `bytes`, and `parts_ns`, where the latency went.
+        Without either, time advances until all requests have completed. A completion has `tag`,
+        `at` and `latency` (s), `at_ns` and `latency_ns`, `status` ("ok" or an error), `op`,
+        `offset` and `bytes`, and the latency breakdown `parts_ns`.
 
-        Raises `InputError` for a time in the past. Ctrl-C ends the step: the answers so far come
-        with the next.
+        Raises `InputError` for a time in the past. Ctrl-C ends the step: the next step returns its
+        completions.
         """
         if to is not None:
             to_ns = _ns("to", to)
@@ -201,11 +201,11 @@ class Drive:
             raise _out_of_range(to_ns=to_ns) from None
 
     def advance_table(self, to: float | None = None, *, to_ns: int | None = None) -> Any:
-        """`advance` with the answers as a `pyarrow.Table`, a row each.
+        """`advance` with the completions as a `pyarrow.Table`, one row each.
 
-        The columns are `tag`, `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `end_ns`, for each
-        part of a latency its name and `_ns`, and `status`: as in the record of a run's requests.
-        Raises `InputError` also without pyarrow.
+        The columns are `tag`, `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `end_ns`, a column
+        `NAME_ns` for each latency component, and `status`, as in a run's record of requests. Raises
+        `InputError` also without pyarrow.
         """
         pa = required("pyarrow", "Drive.advance_table")
         if to is not None:
@@ -228,28 +228,27 @@ class Drive:
         return Results.from_json(self._drive.report())
 
     def shut_down(self) -> None:
-        """The write buffer is written to the flash, as when a host shuts a drive down.
+        """Flush the write buffer to the flash, as at a host's shutdown.
 
-        The drive has events until it rests, and takes requests as before. Raises `InputError` while
-        requests are not answered.
+        The drive has events until it is idle, and still accepts requests. Raises `InputError` while
+        requests are outstanding.
         """
         self._drive.shut_down()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drive to the file `path` atomically.
 
-        Any drive of these options begins with it (`prepared=path`, `run.load_drive`). An SLC cache
-        is folded. Raises `InputError` while the drive is at work, its write buffer holds pages
-        (see `shut_down`), a block is half cleaned, or it has no state, and `OSError` for an error
-        of the system.
+        Drives with the same options can start from it (`prepared=path`, `run.load_drive`). An SLC
+        cache is folded. Raises `InputError` while the drive is busy, its write buffer holds pages
+        (see `shut_down`), a block is partly cleaned, or the device has no state, and `OSError` for
+        a system error.
         """
         self._drive.save(os.fspath(path))
 
     def clone(self) -> Drive:
-        """Another drive that does what this one will do, whatever it is doing, with its report.
+        """An independent copy of the drive, with its report, at any time.
 
-        From now on each continues by itself. Raises `InputError` for a drive with a cleaning policy
-        of your own, and where there is no memory for another.
+        Raises `InputError` for a drive with a Python cleaning policy, and without enough memory.
         """
         other = Drive.__new__(Drive)
         other._drive = self._drive.clone()
@@ -268,22 +267,22 @@ class Drive:
 
 
 def _preparation(prepared: str | os.PathLike[str]) -> dict[str, str]:
-    """The key that stands for `prepared`."""
+    """The key equivalent to `prepared`."""
     named = os.fspath(prepared)
     is_word = isinstance(prepared, str) and (named in PREPARED or named.startswith("random:"))
     return {"run.precondition" if is_word else "run.load_drive": named}
 
 
 def _ns(name: str, seconds: float) -> int:
-    """The nanoseconds of an argument that is seconds."""
+    """The nanoseconds of an argument in seconds."""
     try:
         return round(seconds * 1e9)
-    except (OverflowError, ValueError):  # infinite, or no number
+    except (OverflowError, ValueError):  # infinite or NaN
         raise InputError(f"argument {name}: {seconds} s is no time") from None
 
 
 def _out_of_range(**given: int | None) -> InputError:
-    """The error for a number that no field of the engine has room for."""
+    """The error for a number beyond the range of the engine's field."""
     shown = ", ".join(f"{name} {it}" for name, it in given.items() if it is not None)
     return InputError(
         f"{shown}: numbers from 0 on are expected; handle up to 254, queue up to 65535"

@@ -49,7 +49,7 @@ DERIVED = (
 TOLERANCE, PRO_TOLERANCE, BIAS = 2.0, 3.0, 0.1
 
 BLOCKS, PAGES = 1024, 512
-#: Times that the data are overwritten before and while amplification is measured.
+#: Number of overwrites before and during the measurement of write amplification.
 OVERWRITES = 4
 
 
@@ -113,7 +113,7 @@ def _curve(simulated: Mapping[float, float]) -> list[Row]:
 
 
 def amplifications(study: Study, filled: Mapping[float, float]) -> dict[float, float]:
-    """Write amplification of greedy, by GiB: the share that they fill of what takes part."""
+    """Write amplification of greedy, by GiB written, as a share of the participating flash."""
     results = study.measure(
         {
             key: {
@@ -135,7 +135,7 @@ def space_of(gib: float, amplification: float) -> float:
 
 
 def free_fit() -> str:
-    """The other points if the two constants meet the fitted ones to the last digit."""
+    """Remark on the other points with constants that match the fitted points exactly."""
     first, last = FITTED
     ratio = CURVE[last] / CURVE[first]
 

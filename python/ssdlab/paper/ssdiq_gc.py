@@ -1,7 +1,7 @@
-"""*SSD-iq*: greedy under writes of two zones, as the authors' own simulator has it.
+"""*SSD-iq*: greedy under writes to two zones, as in the authors' simulator.
 
-A share f of the writes goes to the share 1 - f of the addresses. The published figures are from
-their simulator, whose blocks have 2,048 pages; with half of that they change by 0.3 %.
+A share f of the writes goes to the share 1 - f of the addresses. Their simulator's blocks have
+2,048 pages; half as many change the figures by 0.3 %.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification of greedy under writes of two zones"
 
-#: Percent of the writes that go to the smaller zone, and write amplification.
+#: Percent of writes to the smaller zone, and write amplification.
 PUBLISHED = {50: 4.17, 70: 4.30, 80: 4.52, 90: 5.11, 95: 5.90}
-#: Share of the flash that holds data: the spare space is an eighth of all.
+#: Share of the flash that holds data: an eighth is spare space.
 FILLED = 0.875
 TOLERANCE = 1.0
 
 BLOCKS, PAGES = 512, 1024
 QUICK_BLOCKS, QUICK_PAGES = 256, 512
-#: Capacities written in a round. The hot zone has settled before the cold one; the second round of
-#: 95 % still lies 3 % above the later ones.
+#: Capacities written per round. The hot zone settles before the cold one; at 95 % the second round
+#: is still 3 % above the later ones.
 ROUND, SETTLING, MEASURED = 2, 4, 4
 
 
 def run(study: Study) -> Item:
-    """Amplification by how much of the writes is hot, after it has settled."""
+    """Settled write amplification by share of hot writes."""
     blocks, pages = (QUICK_BLOCKS, QUICK_PAGES) if study.quick else (BLOCKS, PAGES)
     rounds = SETTLING + MEASURED
     experiments = {
         hot: {
             "device": greedy.drive(blocks, pages, FILLED),
             "workload": greedy.writes(rounds * ROUND * blocks * pages, zones(hot)),
-            # It ends after a fixed number of rounds, since no difference is negative.
+            # A difference is never negative, so this runs a fixed number of rounds.
             "run": {
                 "timed": False,
                 "until": "steady",
@@ -75,5 +75,5 @@ def run(study: Study) -> Item:
 
 
 def zones(hot: int) -> str:
-    """The locality in which `hot` percent of the writes go to the rest of the addresses."""
+    """The locality with `hot` percent of the writes to the remaining addresses."""
     return f"zones({hot / 100:g}/{1 - hot / 100:.2g}, {1 - hot / 100:.2g}/{hot / 100:g})"

@@ -1,7 +1,7 @@
-"""*SSD-iq* in time: latency against load, and the law of the rate that a drive sustains.
+"""*SSD-iq*, timed: latency by load, and the law of the sustained rate.
 
-One thread sends a request each 100 us, half of them reads, and only its latencies count; six others
-make up the rate, 99 % writes. `law` says what the rate must be, without a simulation of time.
+One thread sends a request every 100 us, half of them reads, and only its latencies count; six
+others supply the rate, 99 % writes. `law` computes the rate without simulation.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ssdlab.running import Part
 
 SUMMARY = "Haas et al. 2025 (SSD-iq): latencies of current drives by load, and their maximum load"
 
-#: Measured writes a second in steady state, in thousands, uniform over the whole drive: of the 7450
-#: without reads, of the PM9A3 beside 5,000 reads a second.
+#: Measured steady-state writes per second, in thousands, uniform over the whole drive: the 7450
+#: without reads, the PM9A3 beside 5,000 reads/s.
 ALONE = {"7450 MAX": 159.6, "7450 PRO": 93.6, "PM9A3": 76.5}
 ALONE_TOLERANCE = 5.0
 REMARK = (
@@ -30,8 +30,8 @@ REMARK = (
     "5,000 reads a second."
 )
 
-#: Loads without a cell in a data sheet, to which nothing was fitted: thousands of requests a
-#: second, the measured statistic of the thread, and its latency in us.
+#: Loads without a data sheet cell, used in no fit: thousands of requests per second, statistic of
+#: the measured thread, and its latency in us.
 HELD_OUT: Mapping[str, tuple[tuple[int, str, float], ...]] = {
     "samsung-pm9a3": (
         (30, "read mean", 95),
@@ -42,9 +42,9 @@ HELD_OUT: Mapping[str, tuple[tuple[int, str, float], ...]] = {
 }
 MEAN_TOLERANCE, P99_TOLERANCE = 10.0, 15.0
 
-#: The names of the cells of data sheets that are measured under this load.
+#: Names of the data sheet cells measured under this load.
 MEASURES = ("load_read", "load_write", "saturated_writes", "saturated_read", "saturated_write")
-#: The loads of the curves, in thousands a second; a quick study has every other one.
+#: Loads of the curves, in thousands per second; a quick study has every other one.
 CURVES: Mapping[str, tuple[int, ...]] = {
     "samsung-pm9a3": (10, 20, 30, 40, 60, 70),
     "micron-7450-pro": (10, 20, 30, 40, 50, 60),
@@ -57,7 +57,7 @@ class Flash:
     """Flash of a drive for the law: 16 dies of four planes, 4 KiB units in 16 KiB pages."""
 
     sequential_bytes_s: float
-    """The published rate of sequential writes: all dies program all the time."""
+    """Published rate of sequential writes, at which all dies program continuously."""
     dies: int = 16
     planes: int = 4
     page_bytes: int = 16_384
@@ -66,7 +66,7 @@ class Flash:
     bus_bytes_us: float = 1_200.0
 
     def read_us(self) -> float:
-        """A page of every plane at once: one sensing, and a transfer for each."""
+        """Read time of a page on every plane: one sensing, and a transfer each."""
         return self.sense_us + self.planes * self.page_bytes / self.bus_bytes_us
 
 
@@ -74,10 +74,10 @@ FLASH = {"7450 MAX": Flash(1454e6), "7450 PRO": Flash(1454e6), "PM9A3": Flash(15
 
 
 def law(amplification: float, flash: Flash) -> float:
-    """Writes of a unit a second in steady state, if all dies are busy all the time.
+    """Steady-state writes of a mapping unit per second with fully busy dies.
 
-    For each unit of the host A units are programmed, and A are examined in victims, each of which
-    is valid with the chance 1 - 1/A; pages are read together unless nothing in them is valid.
+    Per host unit A units are programmed, and A units of victims are examined, each valid with
+    probability 1 - 1/A. Pages of all planes are read together, unless none is valid.
     """
     program_us = 1e6 * amplification * flash.dies * flash.unit_bytes / flash.sequential_bytes_s
     units = flash.planes * flash.page_bytes // flash.unit_bytes
@@ -87,7 +87,8 @@ def law(amplification: float, flash: Flash) -> float:
 
 
 def simulate(study: Study, device: Part, rate: float | None) -> dict[str, float]:
-    """Latencies of the measured thread on `device` at `rate` requests a second; none is saturation.
+    """Latencies of the measured thread on `device` at `rate` requests per second; no rate means
+    saturation.
 
     Latencies in us by operation and figure ("read mean", "write p99.9"), and the writes a second of
     all threads.
@@ -125,7 +126,7 @@ def run(study: Study) -> Item:
 
 
 def law_rows(amplifications: Mapping[str, float]) -> list[Row]:
-    """The law at `amplifications` by drive, against the rates that were measured."""
+    """The law at `amplifications` by drive, against measured rates."""
     found = []
     for name, amplification in amplifications.items():
         written = law(amplification, FLASH[name]) / 1e3

@@ -1,7 +1,7 @@
-"""Execution of a study's items: their experiments side by side, each of them once.
+"""Runs a study's items: their experiments in parallel, each once.
 
-An item asks for several experiments at a time and waits. The simulations leave the interpreter's
-lock, so a thread for each processor is enough; what two items ask for alike is simulated once.
+An item requests several experiments at a time and waits. Simulations release the interpreter lock,
+so one thread per processor suffices; equal experiments of several items are simulated once.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ TRACES = {
 
 
 class Study:
-    """A call of `ssdlab paper`: what was chosen, and the processors that simulate.
+    """A call of `ssdlab paper`: its options and its pool of threads.
 
     - `quick`: items use smaller drives and fewer requests;
-    - `traces`: the directory of the real traces; raises `InputError` if there is none, or one of
-      `TRACES` is missing there although `replay` says that it is wanted;
-    - `device` and `inputs`: what the DiskSpd study is measured on and reckons with;
-    - `live`: serve a device as well, where an item can measure it by the clock of the machine;
-    - `mutate`: changes the arguments of every experiment, as `mutations` does;
-    - `progress`: told the experiments done and asked for so far.
+    - `traces`: the directory of the real traces; raises `InputError` if it is missing, or lacks one
+      of `TRACES` with `replay`;
+    - `device` and `inputs`: device and arithmetic of the DiskSpd study;
+    - `live`: also serve devices and measure wall-clock time, in items that support it;
+    - `mutate`: changes the arguments of every experiment (`mutations`);
+    - `progress`: called with the numbers of completed and requested experiments.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Study:
     def measure(self, experiments: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Results]:
         """The results of `experiments`, each the keyword arguments of `ssdlab.run`.
 
-        Raises what the first that failed has raised.
+        Re-raises the first failure.
         """
         futures = {key: self._submit(arguments) for key, arguments in experiments.items()}
         return {key: future.result() for key, future in futures.items()}
 
     def figures(self, name: str, found: Any) -> Any:
-        """Figures of a model that is no drive; a test puts others in their place."""
+        """Figures of a model outside the drive; tests replace them."""
         return found
 
     def has_trace(self, name: str) -> bool:
@@ -91,7 +91,7 @@ class Study:
         return {"preset": f"paper-{name}", **changes}
 
     def run(self, items: Mapping[str, ModuleType]) -> list[Item]:
-        """Run `items` side by side; raises what the first that failed has raised."""
+        """Run `items` in parallel; re-raises the first failure."""
         with ThreadPoolExecutor(max(1, len(items))) as threads:
             try:
                 futures = [threads.submit(module.run, self) for module in items.values()]
@@ -104,7 +104,7 @@ class Study:
                 raise
 
     def cancel(self) -> None:
-        """Stop simulations, and start no others."""
+        """Stop all simulations."""
         self._cancelled.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -1,7 +1,7 @@
-"""A real program under memory pressure, which swaps on a device that is served.
+"""A real program under memory pressure, which swaps on a served device.
 
 The served device is mounted as a file, a loop device makes it a block device, and a control group
-takes the program's memory away. That needs root, and a system that allows it (`refused`).
+limits the program's memory. This needs root and kernel support (`refused`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ssdlab.paper.item import Row
 PROGRAMS = ("mkswap", "swapon", "swapoff", "losetup")
 GROUPS = Path("/sys/fs/cgroup")
 MIB = 1 << 20
-#: The swap space, the working set of the program, its memory, and how long it runs.
+#: Swap space, working set, memory limit and duration.
 SPACE, WORKING_SET, MEMORY, SECONDS = 512 * MIB, 192 * MIB, 96 * MIB, 8.0
-#: The devices that are served.
+#: Served devices.
 DEVICES = {"flash": "zeus-linear", "disk": "scsi-15k"}
-#: A program with this much memory besides its pages.
+#: Memory of the program besides its pages.
 PROGRAM = f"""
 import json, mmap, random, resource, time
 pages = {WORKING_SET} // 4096
@@ -57,7 +57,7 @@ print(json.dumps({{"touches": touches, "seconds": now - began, "faults": faults(
 
 @dataclass(frozen=True)
 class Ran:
-    """Outcome of a program: touches of pages, faults, and seconds in all and on the processor."""
+    """Outcome of a program: page accesses, faults, elapsed and CPU seconds."""
 
     touches: int
     seconds: float
@@ -66,17 +66,17 @@ class Ran:
 
     @property
     def rate(self) -> float:
-        """Touches a second."""
+        """Page accesses per second."""
         return self.touches / self.seconds
 
     @property
     def wait_us(self) -> float:
-        """The time of a fault."""
+        """Mean time per fault, us."""
         return 1e6 * (self.seconds - self.busy) / max(1, self.faults)
 
 
 def refused() -> str:
-    """Reason why swapping is impossible here; empty if it can."""
+    """Reason why swapping is impossible here; empty if it is possible."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "swapping on a served device needs root"
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -90,7 +90,7 @@ def refused() -> str:
 
 
 def rows() -> list[Row]:
-    """The program on each served device, or why not."""
+    """Rows of the program on each served device, or the reason for their absence."""
     why = refused()
     if why:
         return [Row("live: a program that swaps, touches/s", None, None, note=why)]
@@ -103,7 +103,7 @@ def rows() -> list[Row]:
 
 
 def shown(ran: Mapping[str, Ran]) -> list[Row]:
-    """Outcomes of the programs: by the clock of this machine, so without verdicts."""
+    """Outcomes of the programs, in wall-clock time, hence without verdicts."""
     import ssdlab
 
     found = [Row(f"live, on {name}: touches/s", None, it.rate) for name, it in ran.items()]
@@ -165,7 +165,7 @@ def swap(device: str) -> Ran:
 
 @contextmanager
 def _group(limit: int) -> Iterator[Path]:
-    """A control group with little memory: the file into which a process writes its number."""
+    """A control group with a memory limit: the file into which a process writes its PID."""
     first = (GROUPS / "memory").is_dir()
     group = (GROUPS / "memory" if first else GROUPS) / f"ssdlab-{os.getpid()}"
     group.mkdir()

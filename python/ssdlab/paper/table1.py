@@ -1,4 +1,4 @@
-"""Table 1 of the 2008 paper: what an operation costs; section 2.2: what a package can do."""
+"""Table 1 of the 2008 paper: time of an operation; section 2.2: bandwidth of a package."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 1: flash parameters, and one package's bandwidth"
 
-#: Data of a page and of its spare area, in bytes.
+#: Data bytes of a page, and of its spare area.
 PAGE, SPARE = 4096, 128
 
 
 def run(study: Study) -> Item:
-    """Time single operations on the baseline, and a package that is kept busy."""
+    """Time single operations on the baseline, and a saturated package."""
     drive = {"preset": "agrawal2008"}
     one = baseline(study, channels=1)
     found = study.measure(
         {
             "read": {"device": drive, "workload": _closed(1, 1, 1_000)},
-            # Writes that all go to one block's worth of pages: wholly superseded when cleaned.
+            # Writes to a single block's worth of pages, so that victims are wholly invalid.
             "write": {"device": drive, "workload": _closed(0, 1, 1_000)},
             "erase": {
                 "device": baseline(study, blocks_per_plane=32),
@@ -74,7 +74,7 @@ def run(study: Study) -> Item:
 
 
 def _constant(name: str, published: float, of_preset: float, note: str = "") -> Row:
-    """A key of the preset: what it says is no result."""
+    """Row of a preset's key, which is not a result."""
     return Row(name, published, of_preset, 0, note, arithmetic=True)
 
 

@@ -1,4 +1,4 @@
-"""Table 2 of the 2008 paper: drives of the day, and whether the inside it guesses explains them."""
+"""Table 2 of the 2008 paper: drives of 2008, and a test of their assumed internals."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 2: a USB stick, a laptop drive, two enterprise drives"
 
-#: Preset: what the paper calls it; the published MB/s read and written in sequence, then 4 KiB
-#: reads and writes a second at random; size and number outstanding of the requests in sequence, and
-#: number outstanding of those at random, which the paper does not say.
+#: Preset: name in the paper; published MB/s of sequential reads and writes, and IOPS of random 4
+#: KiB reads and writes. Then, not in the paper: size and queue depth of sequential requests, and
+#: queue depth of random requests.
 DRIVES = {
     "usb-stick": ("USB", (11.7, 4.3, 150, 20), ("128KiB", 1), 1),
     "laptop-ssd": ("MTron", (100, 80, 11_000, 130), ("1MiB", 4), 4),
@@ -25,7 +25,7 @@ PATTERNS = (
     ("random 4 KiB reads/s", 1.0, 1.0),
     ("random 4 KiB writes/s", 0.0, 1.0),
 )
-#: Enough to average over, and on the page-mapped drive to make cleaning settle.
+#: Enough requests for a mean, and for settled garbage collection on the page-mapped drive.
 REQUESTS = {"usb-stick": 500, "laptop-ssd": 4_000, "enterprise-ssd": 2_400_000, "iodrive": 40_000}
 
 

@@ -1,4 +1,4 @@
-"""Table 3 of the 2008 paper: 4 KiB in sequence and at random, with and without cleaning."""
+"""Table 3 of the 2008 paper: sequential and random 4 KiB requests, with and without cleaning."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 3: six micro-benchmarks"
 
-#: name: read share, random share, footprint, requests on the whole drive.
-#: The original's "random write with cleaning" stays within an eighth of the drive: its parameter
-#: file gives as the drive's capacity, in sectors, the pages of one package (877,363).
+#: name: read share, random share, footprint, requests on the whole drive. The original's "random
+#: write with cleaning" covers an eighth of the drive: its parameter file states the pages of one
+#: package (877,363) as the drive's capacity in sectors.
 EIGHTH = 0.125
 BENCHMARKS = {
     "sequential read": (1.0, 0.0, 1.0, 250_000),
@@ -22,7 +22,7 @@ BENCHMARKS = {
     "sequential write with cleaning": (0.0, 0.0, EIGHTH, 5_000_000),
     "random write with cleaning": (0.0, 1.0, EIGHTH, 5_000_000),
 }
-#: Latency in us and requests a second.
+#: Latency in us, and IOPS.
 PUBLISHED: dict[str, tuple[float, float]] = {
     "sequential read": (130, 61_255),
     "random read": (130, 61_255),
@@ -31,10 +31,10 @@ PUBLISHED: dict[str, tuple[float, float]] = {
     "sequential write with cleaning": (327, 24_457),
     "random write with cleaning": (433, 18_480),
 }
-#: Permitted difference in percent: a latency whose fraction of a us is cut off, and a rate to five
-#: digits, of which the page that a block's summary takes is known to one in 63.
+#: Tolerances in percent: a latency truncated to whole us, and a rate to five digits with one
+#: summary page in 63 uncertain.
 CUT, ROUNDED = 100.0, 0.1
-#: Tolerance with cleaning: other random numbers decide its begin and the rest of a block.
+#: Tolerance with cleaning: other random numbers change its start and the valid pages of a block.
 CLEANED = (1.0, 1.0)
 #: Not in the paper: uniform random writes over the whole drive in steady state, from the mean-field
 #: theory of greedy cleaning at a write amplification of 4.60.

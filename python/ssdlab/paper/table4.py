@@ -10,10 +10,10 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 4: shared-bus gangs under Exchange"
 
-#: Ten SSDs of 8 packages, or as many packages in fewer SSDs. Their blocks are few, which changes
-#: nothing: Exchange writes too little for a block to be cleaned.
+#: Ten SSDs of 8 packages, or the same number of packages in fewer SSDs. Few blocks per plane
+#: suffice: Exchange writes too little for cleaning.
 SSDS, PACKAGES = 10, 8
-LINK = {"bandwidth": "2147.651007MB/s"}  # the original's own runs: 0.2384 us a sector
+LINK = {"bandwidth": "2147.651007MB/s"}  # from the original's runs: 0.2384 us per sector
 #: Width of the gang: latency in us, requests a second.
 PUBLISHED = {1: (237, 4425), 8: (553, 1807), 16: (746, 1340)}
 RATE = 900.0  # requests a second, section 4.3

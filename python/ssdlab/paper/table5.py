@@ -1,4 +1,4 @@
-"""Table 5 of the 2008 paper: how many blocks are cleaned, in what time, and what that frees."""
+"""Table 5 of the 2008 paper: number of blocks cleaned, time per block, and efficiency."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PUBLISHED = {
     "IOzone": (101_170, 1.5, 100),
     "Postmark": (2_693, 1.5, 100),
 }
-#: Number of requests with which IOzone writes 6.37 M pages per package beyond the spare ones.
+#: Number of requests for IOzone to write 6.37 M pages per package beyond the spare ones.
 IOZONE_REQUESTS = 588_800
-#: Length of the paper's trace, in recorded ones of 100,000 requests.
+#: Length of the paper's trace, in repetitions of the recorded 100,000 requests.
 LOOPS = 6
 #: Constants of generated workloads that a trace can replace.
 GENERATED = {"iozone": IOZONE, "postmark": POSTMARK}
@@ -87,7 +87,7 @@ def run(study: Study) -> Item:
 
 
 def _iozone(study: Study) -> dict[str, Any]:
-    """IOzone as long as the paper had it; in a quick study its recorded part."""
+    """IOzone at the paper's length; in a quick study its recorded part."""
     experiment = load(study, "iozone", IOZONE_REQUESTS, whole=True)
     if study.has_trace("iozone") and not study.quick:
         experiment["workload"]["loops"] = LOOPS

@@ -1,4 +1,4 @@
-"""Table 6 of the 2008 paper: for each technique, one measured advantage and one drawback."""
+"""Table 6 of the 2008 paper: a measured advantage and drawback of each technique."""
 
 from __future__ import annotations
 
@@ -188,9 +188,7 @@ def _row(
     most: float | None = None,
     arithmetic: bool = False,
 ) -> Row:
-    """A technique compared with its absence; without a bound only the direction is known, and
-    shown.
-    """
+    """A technique compared with its absence; without a bound only the direction is shown."""
     bound, minimum = "", None
     if above is not None:
         bound, minimum, most = f": above {above:g}", above, most or WIDEST * above

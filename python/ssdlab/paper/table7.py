@@ -1,4 +1,4 @@
-"""Table 7 of the 2008 paper: how evenly three techniques wear the blocks, and what it costs."""
+"""Table 7 of the 2008 paper: evenness of wear with three techniques, and its cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 7: block wear in IOzone"
 
-#: Mean erasures left, their standard deviation, blocks that expired.
+#: Mean remaining erases, their standard deviation, and expired blocks.
 PUBLISHED = {
     "Greedy": (43.82, 13.47, 223),
     "+ Rate-limiting": (43.82, 13.42, 153),
@@ -17,8 +17,8 @@ PUBLISHED = {
 
 #: Length of a run in which the techniques differ in expired blocks.
 LONGER = 1.5
-#: Tolerances in percent of migrations, and of their added latency. Of the recorded trace there are
-#: 6.4 % fewer if any of equal victims is cleaned, by number 6.2 and 11.7 % more.
+#: Tolerances in percent, of migrations and of their added latency. With the recorded trace there
+#: are 6.4 % fewer if equal victims are chosen at random, and 6.2 and 11.7 % more if by number.
 MIGRATIONS, ADDED = 10.0, 15.0
 IN_ONE_LOOP = "the generated workload has one size of request, strictly in sequence"
 RECORDED_LATENCY = "the recorded requests come in bursts, in which every migration makes all wait"
@@ -68,7 +68,7 @@ def run(study: Study) -> Item:
 
 
 def _expired(study: Study) -> list[Row]:
-    """Expired blocks in a longer run: fewer with each technique that is added."""
+    """Expired blocks in a longer run, fewer with each added technique."""
     longer = wear.worn(study, LONGER)
     counts = [results.wear.expired_blocks for results in longer.values()]
     return [

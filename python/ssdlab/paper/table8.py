@@ -1,4 +1,4 @@
-"""Table 8 of the 2008 paper: how the blocks' remaining life is distributed around its mean."""
+"""Table 8 of the 2008 paper: distribution of the blocks' remaining life around its mean."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 8: remaining life of the blocks around its mean"
 
-#: Blocks whose life lies below 40 %, from there below 80 %, from there below the mean, and above.
+#: Blocks with a remaining life below 40 %, 40 to 80 %, 80 to 100 % of the mean, and above.
 PUBLISHED = {
     "Greedy": (1442, 1323, 523, 13_096),
     "+ Rate-limiting": (1449, 1341, 501, 13_092),
     "+ Migration": (0, 0, 8987, 7397),
 }
 BUCKETS = ("< 40 %", "40 to 80 %", "80 to 100 %", ">= 100 %")
-#: Tenths of the mean at which the buckets begin and end.
+#: Bounds of the buckets, in tenths of the mean.
 EDGES = (0, 4, 8, 10, 21)
 
 

@@ -1,10 +1,9 @@
 """Two tiers by heat, compared with the popularity of pages.
 
-Each page of an address space lies on one of two devices, and the hot ones come to the fast one.
-Under a load whose pages are as popular at the end as in the beginning, heat becomes popularity: the
-fast device has the most popular pages, whose share of the load is a sum over its law. Of a uniform
-load there are no hot pages, so it has its share of the addresses. A read takes what the device
-takes on which the page lies, unless pages are changing places there.
+Each page of an address space lies on one of two devices; hot pages move to the fast one. Under a
+stationary load, heat converges to popularity: the fast device holds the most popular pages, whose
+share of the load is a sum over its law. A uniform load has no hot pages, so the fast device serves
+its share of the addresses. A read takes its device's time, unless pages are moving there.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Two tiers by heat: reads on the fast device and their mean, beside popularity"
 
-#: Pages of both devices, skew of accesses, and pages of the fast device.
+#: Number of pages of both devices, skew of accesses, and pages of the fast device.
 PAGES, SKEW = 4_096, 0.9
 SIZES = (128, 512, 2_048)
-#: Time of each device for a page, microseconds.
+#: Time per page of each device, us.
 FAST_US, SLOW_US = 10, 1_000
-#: Share of the requests before pages have settled.
+#: Share of requests excluded until pages have settled.
 WARM_UP = 0.5
 
 
 def run(study: Study) -> Item:
-    """Tiers of three sizes, and a cache of as many pages."""
+    """Tiers of three sizes, and caches of the same sizes."""
     requests = 200_000 if study.quick else 1_000_000
     zipf = {"locality": f"zipf({SKEW})"}
     requested: dict[Any, dict[str, Any]] = {}

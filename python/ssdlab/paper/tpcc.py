@@ -1,7 +1,7 @@
 """TPC-C without spindles: the 2008 paper's corollary, a group of disks against a few SSDs.
 
-Section 7 expects that many hundreds of spindles can be replaced by small numbers of SSDs; slides 36
-and 52 describe the disks of one controller, its load, and the 160 GB that the database uses.
+Section 7 expects small numbers of SSDs to replace many hundreds of spindles; slides 36 and 52
+describe one controller's disks, load and 160 GB of database.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ssdlab.paper.study import Study
 SUMMARY = "Agrawal et al. 2008, section 7 and slides 36, 52, 54: TPC-C on disks and on SSDs"
 
 DISKS, SSDS, CONTROLLERS = 28, 6, 14
-#: Disks of 36 GB that would hold the 160 GB.
+#: Number of 36 GB disks that hold the 160 GB.
 HOLDING = 5
 USED = "160GB"
 #: 6.8 million requests in half an hour.
@@ -23,7 +23,7 @@ CHOICES = '"3 to 5 times"'
 
 
 def run(study: Study) -> Item:
-    """The load of a controller on its disks, on as few as hold the data, and on SSDs."""
+    """A controller's load on its disks, on the fewest disks for the data, and on SSDs."""
     requests = 20_000 if study.quick else 120_000
     found = study.measure(
         {
@@ -72,8 +72,8 @@ def run(study: Study) -> Item:
     return Item("tpcc", "TPC-C: disks or SSDs", rows, remarks=remarks)
 
 
-#: Slide 54 reckons the life of a drive that rewrites a block for each write. Cleaning is simulated:
-#: that drive, and two that map pages.
+#: Slide 54 estimates the life of a drive that rewrites a block per write. That drive and two
+#: page-mapped ones are simulated.
 CLEANING: dict[str, dict[str, Any]] = {
     "block": {"logical_page": "256KiB", "summary_page": False},
     "random": {"cleaning": {"policy": "random"}},
@@ -82,7 +82,7 @@ CLEANING: dict[str, dict[str, Any]] = {
 
 
 def _lives(found: Any) -> list[Row]:
-    """Life of a drive that cleans, against one that rewrites blocks."""
+    """Life of a page-mapped drive, against one that rewrites blocks."""
     erased = {
         name: found[name].flash.block_erases / found[name].host.write.requests for name in CLEANING
     }

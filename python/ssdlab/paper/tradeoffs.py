@@ -1,9 +1,9 @@
 """Are the trade-offs of the 2008 paper's Table 6 independent? The paper left the question open.
 
-A full factorial experiment: each of the five techniques at two levels, all 32 drives, with several
-seeds. The effects and interactions of the logarithm of the mean latency add up to all differences
-between the drives, so independence is a share: the rest after one factor per technique, independent
-of the others. Box, Hunter and Hunter, Statistics for Experimenters, chapter 5.
+A full factorial experiment runs each of the five techniques at two levels, all 32 drives, with
+several seeds. Effects and interactions on ln(mean latency) add up to all differences between the
+drives. Independence is the share that one factor per technique explains. Box, Hunter and Hunter,
+Statistics for Experimenters, chapter 5.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, after Table 6: are the trade-offs independent of each other?"
 
-#: Factors of Table 6 at two levels each. A page of 16 KiB is the largest under which the paper's
-#: own TPC-C does not saturate its drive; stripes are those possible with either page.
+#: Factors of Table 6 at two levels each. A page of 16 KiB is the largest at which the paper's TPC-C
+#: does not saturate its drive; both pages allow the stripes.
 TECHNIQUES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "large allocation pool": ({"pool": "plane"}, {"pool": "package"}),
     "large page": ({"logical_page": "4KiB"}, {"logical_page": "16KiB"}),
@@ -34,7 +34,7 @@ TECHNIQUES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }
 #: Requests of each workload, in the quick form and in full.
 LOADS = {"tpcc": ("TPC-C", 8_000, 40_000), "iozone": ("IOzone", 1_500, 6_000)}
-#: "Largely" is not defined by the paper: here it is nine tenths of the differences.
+#: The paper does not define "largely": here it is 90 % of the differences.
 LARGELY = 90.0
 #: Reasons for dependence, by load.
 DEPENDENT = {"IOzone": "a large page gains less on gangs, whose packages wait for each other"}
@@ -44,7 +44,7 @@ Levels = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Effect:
-    """Effect of raising some techniques together, as a logarithm of the mean latency."""
+    """Joint effect of raising some techniques, on ln(mean latency)."""
 
     of: tuple[str, ...]
     log: float
@@ -57,18 +57,18 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of a factorial experiment; `half` is half of the interval of each.
+    """Effects of a factorial experiment; `half` is the half-width of each confidence interval.
 
-    The intervals hold together: the chance that one of all is wrong is `1 - CONFIDENCE`.
+    The intervals are simultaneous: `1 - CONFIDENCE` is the probability that any is wrong.
     """
 
     found: tuple[Effect, ...]
     half: float
 
     def independent_percent(self, beside: str = "") -> float:
-        """Share of the differences between the drives that effects of one technique explain.
+        """Share of the drives' differences that single-technique effects explain.
 
-        `beside` is a technique whose own effect is left out of both.
+        `beside` is a technique whose effect is excluded from both.
         """
         counted = [it for it in self.found if it.of != (beside,)]
         alone = sum(it.log**2 for it in counted if len(it.of) == 1)
@@ -85,9 +85,9 @@ class Effects:
 
 
 def effects(names: Sequence[str], logs: Mapping[Levels, Sequence[float]]) -> Effects:
-    """The effects in `logs`: of every choice of levels the logarithm with each seed.
+    """The effects in `logs`: for every choice of levels, the logarithm per seed.
 
-    A seed is the same for all choices, so what it adds to all of them is no error.
+    All choices share the seeds, so a common shift by a seed is not an error.
     """
     means = {levels: sum(values) / len(values) for levels, values in logs.items()}
     seeds = len(next(iter(logs.values())))

@@ -1,12 +1,11 @@
 """A cache on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by share of small objects.
 
-Beside it three streams of fio: one in order on 90 % of the drive, one that overwrites its
-addresses at random, and one at random on the rest.
+Also three streams of fio: one sequential on 90 % of the drive, one that overwrites its addresses at
+random, and one at random on the rest.
 
-All figures are of the model of `ssdlab placement`. The share of data in flash is that of
-`cachelib-fdp`, fitted to one-stream passes on the same drive; the share of small objects in bytes
-written, and those of the emulator's three streams, are from the study's raw counters (12.9 TB of
-pages; 58, 21 and 21 %).
+All figures use the model of `ssdlab placement`. The share of data in flash is from `cachelib-fdp`,
+fitted to one-stream passes on the same drive. The study's raw counters give the share of small
+objects in written bytes, and of the emulator's three streams (12.9 TB of pages; 58, 21 and 21 %).
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "WARP: a cache of small objects on an FDP drive, by their share of the cache"
 
-#: Share of the cache for small objects: write amplification with FDP, and without, as measured.
+#: Share of the cache for small objects: measured write amplification with FDP, and without.
 MEASURED = {0.04: (1.02, 3.57), 0.20: (1.18, 3.17), 0.40: (1.62, 2.97)}
-#: Measured without FDP while it still rose.
+#: Write amplification without FDP, measured while it still rose.
 RISES = "measured while it still rose; this is the end state"
-#: Three streams on two drives, with FDP, the second zoned: the share of the flash in use, the write
-#: amplification, the tolerance, and why it is missed.
+#: Three streams on two drives with FDP, the second zoned: share of the flash in use, write
+#: amplification, tolerance, and the reason for a miss.
 SHARES = "25 % high: with half of the bytes in order, which may be, it would be 3.8"
 ZONED = {"7.68 TB": (LARGE, 2.58, 10, ""), "3.84 TB": (SMALL, 4.49, 15, SHARES)}
 ALIKE = "shares of the streams are not published; here bytes outstanding decide, which are equal"
-#: The emulator, whose flash holds 90.9 % data: each stream with a handle, the first two with one,
+#: The emulator, whose flash holds 90.9 % data: a handle per stream, a shared one for the first two,
 #: and none.
 EMULATED = {"zipf": ((1.08, 3.35, 3.85), 5), "uniform": ((4.05, 4.16, 4.35), 12)}
 EMULATOR, IN_ORDER = 0.909, 0.58
-#: Units that a collector keeps free are no spare space: more of them would raise all three.
+#: Reclaim units kept free for garbage collection are not spare space: more would raise all three.
 HIGH = "all three lie 10 to 13 % high, and why is not known; more units kept free would raise them"
 GIVEN = {"each": "FDP", "shared": "two share a handle", "none": "without"}
 
@@ -79,7 +78,9 @@ def run(study: Study) -> Item:
 
 
 def _streams(study: Study) -> list[Row]:
-    """Three streams on two drives and an emulator, always written as often: they settle late."""
+    """Three streams on two drives and an emulator; also in full in a quick study, as they settle
+    late.
+    """
 
     def found(use: float, in_order: float, over: str, given: str) -> float:
         load = (use, in_order, (1 - in_order) / 2, 10.0, 4.0)

@@ -1,12 +1,12 @@
 """The run behind Tables 7 and 8 of the 2008 paper: one package, worn by IOzone.
 
-IOzone writes its file over and over in ascending order: 832 blocks of each package, while the
-rest keeps what it had. Blocks are rated for 50 erasures. The packages do not influence each other,
-so one of them is simulated: without time, but for what migration costs. Of superseded blocks greedy
-takes any, at random: by number it would wear out the same 1,650 blocks and no others.
+IOzone overwrites its file repeatedly in ascending order: 832 blocks of each package, while the rest
+stays unchanged. Blocks are rated for 50 erases. Packages are independent, so one of them is
+simulated: untimed, except for the cost of migration. Greedy chooses among wholly invalid blocks at
+random: by number it would wear out the same 1,650 blocks only.
 
-Where there is the recorded trace the whole drive replays it as often as it is shorter than the
-paper's; then nothing of the workload is found from the tables.
+With the recorded trace the whole drive replays it until it is as long as the paper's; then no
+constant of the workload is fitted to the tables.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ssdlab.paper.study import Study
 from ssdlab.paper.table5 import LOOPS
 from ssdlab.results import Results
 
-#: The techniques, by their names in the paper and in `device.cleaning.levelling.rule`.
+#: Names of the techniques in the paper and in `device.cleaning.levelling.rule`.
 RULES = {"Greedy": "none", "+ Rate-limiting": "rate-limit", "+ Migration": "migrate"}
-#: Blocks of a package that the file fills, and blocks that are written until the run ends: the
-#: paper's 101,170 are cleaned, and 1,638 were erased before.
+#: Blocks of a package that the file fills, and blocks written by the run: the paper's 101,170
+#: cleaned ones, and 1,638 erased before.
 FILE_BLOCKS, WRITTEN_BLOCKS = 832, 101_170 + 1_638
 RATED_CYCLES = 50
 BLOCK_BYTES = DATA_PAGES * 4096
-#: Percent by which a figure of the worn blocks may be missed: the trace is the first sixth of the
-#: paper's, and repeated it cleans 4.3 % more blocks; of equal victims the highest number instead of
-#: any changes the deviation with migration by 1 %.
+#: Tolerance of wear figures, percent: the repeated trace, the first sixth of the paper's, cleans
+#: 4.3 % more blocks; choosing equal victims by the highest number changes the deviation with
+#: migration by 1 %.
 TOLERANCE = 5.0
 TIES = "depends on which of equal victims is cleaned"
 TIES_AT_RANDOM = f"{TIES}, here any"
@@ -40,7 +40,7 @@ def recorded(study: Study) -> bool:
 
 
 def packages(study: Study) -> int:
-    """The packages whose blocks the results count."""
+    """Number of packages whose blocks the results count."""
     return PACKAGES if recorded(study) else 1
 
 
@@ -51,7 +51,7 @@ def derived(study: Study) -> tuple[Derived, ...]:
 
 
 def worn(study: Study, length: float = 1.0) -> dict[str, Results]:
-    """Wear by the run, by technique; at one `length` times as long, of a package."""
+    """Wear of the run, by technique; with `length` of a longer run, on one package."""
     if recorded(study) and length == 1:
         return study.measure({name: replay(study, rule, False) for name, rule in RULES.items()})
     return study.measure(
@@ -60,7 +60,7 @@ def worn(study: Study, length: float = 1.0) -> dict[str, Results]:
 
 
 def timed(study: Study) -> dict[tuple[str, bool], Results]:
-    """The run in time, by rule and whether pages are copied back, on an eighth if `quick`."""
+    """The timed run, by rule and copy-back, on an eighth of the drive if `quick`."""
     blocks = QUICK_BLOCKS if study.quick else BLOCKS
     return study.measure(
         {
@@ -86,7 +86,7 @@ def replay(study: Study, rule: str, timed: bool, copy_back: bool = False) -> dic
 def experiment(
     rule: str, blocks_per_plane: int, timed: bool, copy_back: bool = False, length: float = 1.0
 ) -> dict[str, Any]:
-    """The run on a package of `blocks_per_plane`, with file and length in proportion."""
+    """The run on a package with `blocks_per_plane`, with file and length in proportion."""
     return {
         "device": {
             "preset": "agrawal2008",
@@ -108,7 +108,7 @@ def experiment(
 
 
 def _wearing(rule: str, copy_back: bool) -> dict[str, Any]:
-    """The keys of a drive whose blocks wear out soon."""
+    """The keys of a drive with few rated erases."""
     return {
         "wear": {"rated_cycles": RATED_CYCLES},
         "cleaning": {

@@ -23,9 +23,9 @@ SOURCE = "Doekemeijer et al., CLUSTER 2023; raw data of stonet-research/NVMeBenc
 
 #: Zones, and thousands of writes of 4 KiB a second.
 WRITES = {1: 85.1, 4: 180.1}
-#: Outstanding appends, and thousands of 4 KiB a second.
+#: Queue depth of appends, and thousands of 4 KiB per second.
 APPENDS = {1: 65.7, 4: 132.2}
-#: Outstanding reads, thousands of 4 KiB a second, and the 99th percentile in us.
+#: Queue depth of reads, thousands of 4 KiB per second, and p99 in us.
 READS = {
     1: (13.7, 81),
     4: (52.4, 129),
@@ -33,13 +33,13 @@ READS = {
     64: (365, 553),
     256: (437, 1679),
 }
-#: Part of a zone that is written when it is finished: its name, bytes, and ms.
+#: Written part of a zone before a finish: name, bytes, and ms.
 FINISHES = {
     "one page": (4 * KIB, 907.4),
     "half": (CAPACITY // 2, 456.7),
     "all but a page": (CAPACITY - 4 * KIB, 2.58),
 }
-#: Part of an open zone that is written when it is reset: its name, bytes, and ms.
+#: Written part of an open zone before a reset: name, bytes, and ms.
 RESETS = {
     "nothing": (0, 1.61),
     "a sixteenth": (CAPACITY // 16, 5.16),
@@ -48,13 +48,13 @@ RESETS = {
     "all": (CAPACITY, 15.8),
 }
 FINISHED_AT_HALF = 8.49
-#: MiB/s of writes beside reads one at a time, and their mean in us.
+#: MiB/s of writes beside QD1 reads, and the reads' mean in us.
 BESIDE = {0: 72.6, 100: 84.0, 500: 129.0}
-#: From how many outstanding reads on the 99th percentile is not claimed.
+#: Queue depth of reads from which p99 is not judged.
 P99_BELOW = 128
 #: Pause in which the write buffer empties before a zone is finished or reset, us.
 PAUSE = 1_000_000
-#: Zones that reads go to, all full.
+#: Number of zones for reads, all full.
 READ_ZONES = 32
 
 
@@ -95,7 +95,7 @@ def _experiments(study: Study, directory: Path) -> dict[str, dict[str, Any]]:
     for rate in BESIDE:
         write = f"[w]\nrw=write\nbs=128k\niodepth=8\noffset=1000g\nsize=200g\nrate={rate}m\n"
         job = _read_job(1) + (write if rate else "")
-        # Writes come on top of the reads that are counted.
+        # Writes are in addition to the counted reads.
         requests = round(count * (1 + 72.6e-6 * rate * 8))
         experiments[f"beside {rate}"] = _fio(job, requests, fill=True)
     return experiments
@@ -133,7 +133,7 @@ def _trace(path: Path, lines: Iterable[str], gaps: str) -> dict[str, Any]:
 
 
 def _replayed(path: Path, lines: Iterable[str]) -> dict[str, Any]:
-    """The lines one after the other, each when the one before is answered."""
+    """Replays the lines at QD1."""
     return {"device": {"preset": PRESET}, "workload": _trace(path, lines, gaps="answer")}
 
 

@@ -1,12 +1,13 @@
-"""Would placement (FDP, streams) help a trace: write amplification with and without, on one drive.
+"""Benefit of placement (FDP, streams) for a trace: write amplification with and without, on one
+drive.
 
 >>> import ssdlab
 >>> found = ssdlab.place("some.trace", device="samsung-pm9a3")  # doctest: +SKIP
 >>> found.sentence  # doctest: +SKIP
 
-The trace is replayed on a small model of the drive that knows pages, reclaim units and handles, but
-no time: the data that the trace touches fill it to `utilisation` of its capacity. Policies that can
-be used are tried beside the best that is possible with knowledge of the future.
+The trace is replayed on a small untimed model of the drive with pages, reclaim units and handles:
+the touched data fills `utilisation` of its capacity. Practical policies are compared with a
+clairvoyant one.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ __all__ = [
     "victims_of",
 ]
 
-#: The policies that are tried.
+#: Names of the tried policies.
 POLICIES = ("none", "clairvoyant", "lifetime", "address", "size", "hint", "column")
 ISOLATIONS = ("initial", "persistent")
 
@@ -73,24 +74,21 @@ def place(
     progress: Report | None = None,
     **options: Any,
 ) -> Placed:
-    """Try policies of placement on the writes of a trace, and return what each gains.
+    """Try placement policies on the writes of a trace, and return their gains.
 
     `device` gives spare space, reclaim units, rated P/E cycles and capacity; without it the drive
-    has 7 % of spare space and 512 units. `units` and `spare` replace what it says. `utilisation`
-    is the share of the capacity that holds data, or several. `isolation` is "initial" (copies of
-    all handles share units), "persistent" (each has its own), or both. `zones` also tries a host
-    log on zones, each as large as a reclaim unit. `policy` is one of your own: where writes go
-    (`ssdlab.Placement`), or a host log on zones (`ssdlab.HostLog`). Further arguments say how the
-    trace is read, as for `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for
+    has 7 % spare space and 512 units. `units` and `spare` override it. `utilisation` is the share
+    of the capacity that holds data, or a list. `isolation` is "initial" (copies of all handles
+    share units), "persistent" (each has its own), or both. `zones` also tries a host log on zones
+    of a reclaim unit's size. `policy` is your own placement policy (`ssdlab.Placement`) or host log
+    on zones (`ssdlab.HostLog`). Further arguments control reading the trace, as for
+    `ssdlab.trace.info`. Results do not depend on the number of threads. Raises `InputError` for
     wrong input.
 
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
-    >>> pages = [(7 * at) % 400 for at in range(4000)]  # each as often as any other
-    >>> traces.write(path, at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages],
-    ...              sectors=[8] * 4000)
-    >>> place(path, handles=2, units=32, spare=0.5).sentence[:7]
-    'No gain'
+    >>> import tempfile, os >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet") >>> pages =
+    [(7 * at) % 400 for at in range(4000)]  # all equally often >>> traces.write(path,
+    at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages], ...
+    sectors=[8] * 4000) >>> place(path, handles=2, units=32, spare=0.5).sentence[:7] 'No gain'
     """
     drive = Drive.of(device, units, spare)
     levels = [utilisation] if isinstance(utilisation, (int, float)) else list(utilisation)

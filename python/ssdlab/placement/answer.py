@@ -1,4 +1,4 @@
-"""Findings and their meaning: gains, life, costs of open units, and one sentence."""
+"""Findings: gains, lifetime, cost of open units, and a summary sentence."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ssdlab.placement.drive import Drive
 from ssdlab.units import percent, size
 
 SECONDS_PER_YEAR = 365 * 86_400
-#: Policies that are plain rules, and all available ones.
+#: Policies with simple rules, and all practical ones.
 RULES = ("address", "size", "hint", "column")
 REAL = (*RULES, "lifetime", "own")
 #: Spare space held by an open unit: measured 0.59 to 0.66 of a unit.
 OPEN_UNIT = 0.6
-#: From which values on there is a warning.
+#: Thresholds of warnings.
 OPEN_SHARE, FOREIGN, FEW_UNITS, FEW_PAGES = 0.2, 0.1, 300, 500
 PAGE = 4096
 
 
 @dataclass(frozen=True)
 class Row:
-    """A policy on one drive; it has as many fields as there are figures."""
+    """A policy on one drive; each figure is a field."""
 
     policy: str
     utilisation: float
@@ -34,7 +34,7 @@ class Row:
     open_units: int
     spare_units: int
     rule: Mapping[str, Any] | None
-    #: Why there are no figures.
+    #: Reason for missing figures.
     refused: str | None = None
     dlwa: float | None = None
     dlwa_curve: Sequence[float] = ()
@@ -43,19 +43,20 @@ class Row:
     relocated_bytes: int = 0
     relocated_because_of_copies_bytes: int = 0
     replayed_bytes: int = 0
-    #: Bytes programmed without placement / with this policy, and half of its 95 % interval.
+    #: Bytes programmed without placement / with this policy, and the half-width of its 95 %
+    #: confidence interval.
     gain: float | None = None
     gain_error: float | None = None
     handles: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
     @property
     def open_share(self) -> float:
-        """The share of the spare space that units hold which are open beyond the first."""
+        """Share of the spare space in open units beyond the first."""
         return OPEN_UNIT * (self.open_units - 1) / max(self.spare_units, 1)
 
     @property
     def is_gain(self) -> bool:
-        """True if it gains for sure, as far as parts of the trace agree."""
+        """True for a significant gain, by the variation between parts of the trace."""
         return self.gain is not None and self.gain - (self.gain_error or 0.0) > 1.0005
 
     @property
@@ -65,17 +66,17 @@ class Row:
 
     @property
     def said_rule(self) -> str:
-        """Rule for the handle, in words."""
+        """The rule that selects the handle, in words."""
         return _said(self.rule)
 
     @property
     def is_zoned(self) -> bool:
-        """True if a host log on zones did it, instead of a drive with handles."""
+        """True for a host log on zones, instead of a drive with handles."""
         return self.isolation == "zones"
 
     @property
     def noisy(self) -> Mapping[str, Any] | None:
-        """The handle whose data cause most copies, if it causes more than its share of writes."""
+        """The handle with the most copies, if above its share of writes."""
         if self.handles_used < 2 or self.relocated_bytes == 0:
             return None
         worst = max(self.handles, key=lambda it: int(it["relocated_bytes"]))
@@ -120,7 +121,7 @@ def _said(rule: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Placed:
-    """Outcomes of policies of placement on a trace."""
+    """Results of placement policies on a trace."""
 
     trace: str
     drive: Drive
@@ -130,26 +131,26 @@ class Placed:
 
     @property
     def utilisations(self) -> list[float]:
-        """Shares of the capacity that were tried, in the order given."""
+        """Tried shares of the capacity, in the order given."""
         return list(dict.fromkeys(row.utilisation for row in self.rows))
 
     def at(self, utilisation: float) -> list[Row]:
-        """Rows of a utilisation."""
+        """Rows at a utilisation."""
         return [row for row in self.rows if row.utilisation == utilisation]
 
     def none(self, utilisation: float) -> Row:
-        """Without placement."""
+        """The row without placement."""
         rows = [row for row in self.at(utilisation) if not row.is_zoned]
         return next(row for row in rows if row.policy == "none")
 
     def zoned(self, utilisation: float) -> Row | None:
-        """The host log on zones that writes least, among policies that can be had."""
+        """The host log on zones with the fewest writes, among practical policies."""
         rows = [row for row in self.at(utilisation) if row.is_zoned and row.dlwa is not None]
         own = [row for row in rows if row.policy in ("none", *REAL)]
         return min(own, key=lambda row: row.dlwa or 0.0, default=None)
 
     def best(self, utilisation: float, of: Sequence[str] = REAL) -> Row | None:
-        """The row of these policies with the largest gain."""
+        """The row with the largest gain among these policies."""
         rows = [row for row in self.at(utilisation) if not row.is_zoned]
         found = [row for row in rows if row.policy in of and row.gain is not None]
         return max(found, key=lambda row: row.gain or 0.0, default=None)
@@ -168,7 +169,7 @@ class Placed:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer, for the fullest drive that was tried."""
+        """The answer, for the highest utilisation tried."""
         level = max(self.utilisations)
         none, best, bound = self.none(level), self.best(level), self.bound(level)
         if none.dlwa is None:
@@ -195,7 +196,9 @@ class Placed:
 
     @cached_property
     def fuller(self) -> str | None:
-        """Utilisation with placement at the write amplification without it at the lowest."""
+        """Sentence on the utilisation with placement at which write amplification equals the lowest
+        utilisation's without.
+        """
         levels = sorted(self.utilisations)
         if len(levels) < 2:
             return None
@@ -213,7 +216,7 @@ class Placed:
 
     @cached_property
     def zones(self) -> str | None:
-        """Result of a host log on zones, if tested."""
+        """Sentence on a host log on zones, if tested."""
         level = max(self.utilisations)
         none, best, log = self.none(level), self.best(level), self.zoned(level)
         if log is None or none.dlwa is None:
@@ -227,7 +230,7 @@ class Placed:
 
     @cached_property
     def warnings(self) -> list[tuple[str, str]]:
-        """Warnings about misleading figures: names, and what to say."""
+        """Names and texts of warnings about misleading figures."""
         found: dict[str, str] = {}
         if self.facts.get("is_permutation"):
             found["permutation"] = (

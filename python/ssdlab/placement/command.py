@@ -1,4 +1,4 @@
-"""`ssdlab placement`: would placement (FDP, streams) help this trace?"""
+"""`ssdlab placement`: benefit of placement (FDP, streams) for a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drive of a placement study: its spare space, its reclaim units, its endurance."""
+"""The drive of a placement study: spare space, reclaim units, endurance."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ssdlab import _core, sources
 from ssdlab._core import InputError
 from ssdlab.running import Experiment
 
-#: Without a device: reclaim units, and flash beyond the capacity. 7 % is what 1 GiB is more than
-#: 1 GB, which most drives have at least.
+#: Defaults without a device: reclaim units, and flash beyond the capacity. 7 % is the excess of 1
+#: GiB over 1 GB, the minimum of most drives.
 UNITS = 512
 SPARE = 0.07
-#: A superblock of a drive is taken as its reclaim unit, within these numbers of units.
+#: A drive's superblock is taken as its reclaim unit, within these bounds of their number.
 LEAST_UNITS, MOST_UNITS = 16, 1 << 20
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A drive as far as placement is concerned."""
+    """Parameters of a drive that matter for placement."""
 
     name: str | None
     units: int
     """Reclaim units."""
     spare: float
-    """Flash beyond the capacity, as a share of the capacity."""
+    """Over-provisioning: flash beyond the capacity, as a share of it."""
     capacity_bytes: float | None = None
     rated_cycles: int | None = None
 
@@ -71,7 +71,7 @@ class Drive:
 
 
 def _flash_bytes(keys: dict[str, Any]) -> float:
-    """The flash of a device for data; parity and summaries are none."""
+    """Data bytes of a device's flash, without parity and summary pages."""
     from ssdlab.units import SIZE
 
     counts = ("channels", "packages_per_channel", "dies_per_package", "planes_per_die")

@@ -8,7 +8,7 @@ from ssdlab.placement.display import ORDER
 
 
 def policies(found: Placed) -> Figure:
-    """Write amplification by policy, on the fullest drive."""
+    """Write amplification by policy, at the highest utilisation."""
     level = max(found.utilisations)
     rows = [row for row in found.at(level) if row.dlwa is not None]
     rows.sort(key=lambda row: ORDER.index(row.policy))
@@ -27,7 +27,7 @@ def policies(found: Placed) -> Figure:
 
 
 def utilisation(found: Placed) -> Figure:
-    """Write amplification over how full the drive is: without, with the best, and the bound."""
+    """Write amplification over utilisation: without placement, best policy, and bound."""
     levels = sorted(found.utilisations)
     at = [100 * level for level in levels]
     best = [found.best(level, REAL) for level in levels]

@@ -1,4 +1,4 @@
-"""Host logs on zones written in Python: what they are asked, and the suite that checks them."""
+"""Host logs on zones written in Python: their interface, and the conformance suite."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ssdlab._core import InputError, PolicyError
 from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.own import Placement, _tried
 
-#: Call of the engine for a zone, with the fields of `Zones`.
+#: The engine's callback for a victim zone, with the fields of `Zones`.
 Ask = Callable[[list[int], list[int], list[int], int, int], int]
 
 
 class Zones(NamedTuple):
-    """The zones when one must be cleaned."""
+    """The zones at the time of cleaning."""
 
     valid: Sequence[int]
     """Valid pages of each zone."""
     full_at: Sequence[int]
-    """Pages that the host had written when each zone became full; 0 of those that are not."""
+    """Host pages written when each zone became full; 0 for other zones."""
     full: Sequence[int]
-    """The numbers of those that may be cleaned: full, and with something that is not valid."""
+    """Numbers of the zones that may be cleaned: full, with at least one invalid page."""
     zone_pages: int
-    """Pages of a zone."""
+    """Pages per zone."""
     now: int
-    """Pages that the host has written."""
+    """Host pages written so far."""
 
 
 class HostLog(Placement):
     """The base of a host log on zones: `place` returns the stream of a write, `victim` a zone.
 
-    Cleaning moves data to a separate zone. As it is, all writes go to one stream, and the zone with
+    Cleaning moves data to a separate zone. By default all writes use one stream, and the zone with
     the fewest valid pages is cleaned.
 
     >>> class Oldest(HostLog):
@@ -53,7 +53,7 @@ class HostLog(Placement):
 
 
 def victims_of(policy: HostLog) -> Ask:
-    """Callback of the engine. Raises `PolicyError` where the policy raises or chooses no zone."""
+    """Callback of the engine. Raises `PolicyError` if the policy raises or chooses no zone."""
 
     def ask(
         valid: list[int], full_at: list[int], full: list[int], zone_pages: int, now: int
@@ -86,7 +86,7 @@ def _chosen(policy: Any, zones: Zones) -> int:
 def check_host_log(policy: Any) -> CheckReport:
     """Check a host log, a class or an object.
 
-    Every write must get a stream, and a zone must be chosen that may be cleaned. Raises
+    Every write must get a stream, and victims must be zones that may be cleaned. Raises
     `PolicyError` if a check fails; its message is the report.
 
     >>> print(check_host_log(HostLog))

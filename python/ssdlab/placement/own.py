@@ -1,4 +1,4 @@
-"""Policies of placement written in Python: what they are asked, and the suite that checks them."""
+"""Placement policies written in Python: their interface, and the conformance suite."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.drive import Drive
 
 PAGE = 4096
-#: Requests that are fetched from the engine at once.
+#: Number of requests fetched from the engine at once.
 BATCH = 1 << 16
-#: Weight of the last lifetime in the expected one; the rest is for earlier ones.
+#: Weight of the last lifetime in the moving average of lifetimes.
 LAST = 0.25
 
 
 class WriteRequest(NamedTuple):
-    """A write of the trace, whole pages of 4 KiB."""
+    """A write of the trace, in whole pages of 4 KiB."""
 
     offset: int
-    """The first byte, on its device."""
+    """Byte offset on its device."""
     bytes: int
     device: int
-    """The number of the device in the trace."""
+    """Number of the device in the trace."""
     fua: bool
-    """True if it was forced to the medium."""
+    """True for forced unit access (FUA)."""
     number: int
-    """Its place among the writes and trims of the trace."""
+    """Index among the writes and trims of the trace."""
 
 
 class View:
-    """View of a policy; `now` counts bytes written by the host so far."""
+    """State visible to a policy; `now` counts bytes written by the host so far."""
 
     def __init__(self, handles: int, unit_bytes: int, future: Sequence[int]) -> None:
         self.handles = handles
-        """Placement handles: 0 to this - 1."""
+        """Number of placement handles."""
         self.unit_bytes = unit_bytes
         """Bytes of a reclaim unit."""
         self.now = 0
@@ -50,11 +50,11 @@ class View:
         return self._last.get((device, offset // PAGE))
 
     def expected_lifetime(self, offset: int, device: int = 0) -> float | None:
-        """Bytes written between overwrites of the page until now; None if there were none."""
+        """Mean bytes written between past overwrites of the page; None without any."""
         return self._mean.get((device, offset // PAGE))
 
     def next_overwrite(self, request: WriteRequest) -> int | None:
-        """Bytes written until the pages will be written again: only for a bound, of course."""
+        """Bytes written until the next overwrite of the pages: only for a clairvoyant bound."""
         found = self._future[request.number]
         return None if found < 0 else found
 
@@ -98,9 +98,9 @@ def _requests(loaded: _core.PlacementTrace) -> Iterator[tuple[WriteRequest | Non
 
 
 def handles_of(policy: Any, loaded: _core.PlacementTrace, handles: int, drive: Drive) -> bytes:
-    """The handle that a policy gives to each write; trims have 0.
+    """The policy's handle for each write; 0 for trims.
 
-    Raises `PolicyError` with the request where the policy raises or returns no handle.
+    Raises `PolicyError` with the request if the policy raises or returns no handle.
     """
     if isinstance(policy, type) or not callable(getattr(policy, "place", None)):
         raise InputError(
@@ -144,10 +144,10 @@ def _asked(policy: Any, request: WriteRequest, view: View, number: int) -> int:
 
 
 def check_placement(policy: Any) -> CheckReport:
-    """Run the conformance suite on a policy of placement, an object or a class; its report.
+    """Run the conformance suite on a placement policy, an object or a class; returns its report.
 
-    It must give each write one of the handles, keep to two where there are two, and give the same
-    handles to the same trace. Raises `PolicyError` if a check fails; its message is the report.
+    It must give each write one of the handles, use only two if there are two, and be deterministic.
+    Raises `PolicyError` if a check fails; its message is the report.
 
     >>> class Forced(Placement):
     ...     def place(self, request, view):

@@ -1,8 +1,8 @@
-"""The industry's own test of a drive: SNIA's Performance Test Specification, simulated or measured.
+"""SNIA's Performance Test Specification for drives, simulated or measured. `plan` has the tests as
+a table; `jobs` turns them into fio job files for simulated (`simulate`) and real drives; `measured`
+reads a real drive's results.
 
-`plan` has the tests as a table, `jobs` makes job files of fio of them, which both a simulated drive
-(`simulate`) and a real one run; `measured` reads the results of the latter. `steady` is the rule of
-the specification, `outcome` what follows from the figures, `report` the page.
+`steady` is the specification's steady-state rule, `outcome` the derived figures, `report` the page.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ssdlab.pts.plan import TESTS, Test
 
 @dataclass
 class Report:
-    """The tests that were run on a drive, and what was measured of a real one."""
+    """The tests run on a drive, with measurements of a real one."""
 
     device: str
     tests: Sequence[Test]
     simulated: dict[str, Outcome] = field(default_factory=dict)
     measured: Mapping[str, Outcome] = field(default_factory=dict)
     source: str = ""
-    """Where the measurements are."""
+    """Directory of the measurements."""
 
     @property
     def is_whole(self) -> bool:
@@ -35,7 +35,7 @@ class Report:
         return all(it.word in self.simulated for it in self.tests)
 
     def pairs(self) -> Iterator[tuple[Test, Outcome, Outcome | None]]:
-        """The tests that were run, in the order of the specification, and their measurements."""
+        """The tests run, in the order of the specification, with their measurements."""
         for test in self.tests:
             if test.word in self.simulated:
                 yield test, self.simulated[test.word], self.measured.get(test.word)
@@ -54,9 +54,9 @@ class Report:
 
 
 def chosen(words: str | None) -> list[Test]:
-    """The tests that a list of words names, in the order of the report; all without it.
+    """The tests named in a list, in report order; all without one.
 
-    Raises `InputError` for another word.
+    Raises `InputError` for unknown names.
     """
     if words is None:
         return [*TESTS.values()]
@@ -76,10 +76,10 @@ def run(
     seed: int | None = None,
     allow_code: bool = False,
 ) -> Iterator[Outcome]:
-    """Run the tests of a report on its drive, in parallel; each is given as it ends.
+    """Run the tests of a report on its drive in parallel, yielding each at its end.
 
-    `changes` are layers above the drive, `minute` seconds that stand for a minute of the
-    specification, and `most_rounds` bounds the rounds of each test. Raises `InputError`.
+    `changes` are layers above the drive, `minute` is the simulated duration of the specification's
+    minute in seconds, and `most_rounds` bounds the rounds per test. Raises `InputError`.
     """
     with simulate.prepared(
         report.device, changes, report.tests, seed=seed, allow_code=allow_code

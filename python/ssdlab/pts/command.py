@@ -145,7 +145,7 @@ def pts(
 
 
 class _Printed:
-    """The tests on the terminal, in their order, each once it and those before it have ended."""
+    """Prints tests in order, each once it and its predecessors have ended."""
 
     def __init__(self, report: Report, is_silent: bool) -> None:
         self._report = report
@@ -157,7 +157,7 @@ class _Printed:
             self._print(self._waiting.pop(0))
 
     def all(self) -> None:
-        """Print the rest of what has ended."""
+        """Print all remaining completed tests."""
         for word in self._waiting:
             if word in self._report.simulated:
                 self._print(word)

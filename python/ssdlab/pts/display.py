@@ -18,7 +18,7 @@ MOST_ROWS = 10
 
 
 def test(found: Outcome, measured: Outcome | None, file: IO[str]) -> str:
-    """The test as text for `file`; beside each figure the measured one, where there is one."""
+    """The test as text for `file`, with measured figures beside simulated ones, if any."""
     console, _ = console_for(file)
     sections: list[RenderableType] = [
         Group(Text(found.test.title, style="bold"), *map(Text, sentences.of(found)))

@@ -8,9 +8,9 @@ from ssdlab.charts import Axis, Cells, Figure, Level, Series
 from ssdlab.pts.outcome import Outcome
 from ssdlab.pts.plan import BLOCKS, DEMANDS, MIXES, size_text, size_word
 
-#: Threads with a line of their own, as many as there are colours.
+#: Thread counts with a separate line, one per colour.
 DRAWN = (1, 2, 4, 8, 16, 32)
-#: Axes of the figures that must settle.
+#: Axes of the figures checked for steady state.
 AXES = {
     "iops": Axis("IOPS", unit="rate", low=0),
     "mb_per_s": Axis("MB/s", low=0),
@@ -19,7 +19,7 @@ AXES = {
 
 
 def convergence(found: Outcome) -> Figure:
-    """The figures that must settle, round by round."""
+    """The figures checked for steady state, by round."""
     series = [
         Series(spoken(found, name), [*range(1, len(values) + 1)], values)
         for name in found.windows
@@ -85,7 +85,7 @@ def saturation(found: Sequence[tuple[str, Outcome]]) -> Figure:
 
 
 def demand(found: Outcome) -> Figure:
-    """Mean response over IOPS as requests under way grow, a line for each number of threads."""
+    """Mean response time over IOPS with growing queue depth, one line per number of threads."""
     series = []
     for threads in DRAWN:
         points = [
@@ -105,7 +105,7 @@ def demand(found: Outcome) -> Figure:
 
 
 def stimulus(found: Outcome) -> Figure:
-    """MB/s as sequential writes, random ones and sequential ones follow, over drive writes."""
+    """MB/s of successive sequential, random and sequential writes, over drive writes."""
     words = ("sequential 1 MiB", "random 8 KiB", "sequential 1 MiB again")
     series, start = [], 0
     for load, stated in zip(found.test.after, words, strict=True):

@@ -17,19 +17,19 @@ direct=1
 norandommap
 group_reporting
 """
-#: For real drives: content that no drive compresses, and places that differ from round to round.
+#: Options for real drives: incompressible content, and new addresses in each round.
 OF_DRIVES = """\
 filename=${DEVICE}
 thread
 refill_buffers
 randrepeat=0
 """
-#: Jobs of the loads that follow the rounds begin so in a simulated run.
+#: Prefix of jobs after the rounds, in a simulated run.
 AFTER = "after"
 
 
 def simulated(test: Test, rounds: int, minute: float, loads: Sequence[Load]) -> str:
-    """The whole test as one job file, in which a minute takes `minute` seconds."""
+    """The whole test as one job file, with minutes shortened to `minute` seconds."""
     wanted = {it.name for it in loads}
     text = GLOBAL
     for number in range(1, rounds + 1):
@@ -46,7 +46,7 @@ def simulated(test: Test, rounds: int, minute: float, loads: Sequence[Load]) -> 
 
 
 def writes(blocks: Sequence[int], percent: int) -> str:
-    """Random writes of each size one after the other, each of a share of the drive."""
+    """Successive random writes of each size, each over a share of the drive."""
     sections = [
         f"[{size_word(it)}]\nstonewall\nrw=randwrite\nbs={size_word(it)}\nio_size={percent}%\n"
         for it in blocks
@@ -55,7 +55,7 @@ def writes(blocks: Sequence[int], percent: int) -> str:
 
 
 def of_drive(test: Test, loads: tuple[Load, ...]) -> str:
-    """A round of the test, or what follows the rounds, for a real drive."""
+    """A round of the test, or its loads after the rounds, for a real drive."""
     head = f"; {test.title}, as SNIA's PTS 2.0.2 has it; written by ssdlab pts --jobs\n"
     sections = [_section(name, load, at, 60.0) for load, at, name in places(loads, test, True)]
     return head + GLOBAL + OF_DRIVES + "".join(sections)
@@ -70,7 +70,7 @@ def _section(name: str, load: Load, at: int, minute: float) -> str:
     if load.rest:
         lines.append(f"startdelay={_time(load.rest, minute)}")
     if load.share and load.is_random:
-        # Each thread writes its part.
+        # Each thread writes its part of the drive.
         lines += [f"io_size={load.share // load.threads}%"]
     elif load.share:
         # The last part is the rest of the drive: percentages are rounded to blocks.
@@ -91,7 +91,7 @@ def _time(seconds: float, minute: float) -> str:
     return f"{microseconds // 10**6}s" if microseconds % 10**6 == 0 else f"{microseconds}us"
 
 
-#: Prepares a real drive, runs rounds and keeps what fio measures.
+#: Script that prepares a real drive, runs rounds and keeps fio's results.
 SCRIPT = """\
 #!/bin/sh
 # SNIA's PTS 2.0.2 on a real drive; written by ssdlab pts --jobs.
@@ -145,9 +145,9 @@ run() { # TEST STATE ROUNDS LOAD...: prepares the drive, runs rounds, and what f
 
 
 def write(folder: Path, tests: Sequence[Test]) -> list[Path]:
-    """Write the job files and the script that runs them; what was written.
+    """Write the job files and their script; returns the paths.
 
-    Raises `InputError` where a file is there that is not of this command.
+    Raises `InputError` for an existing foreign file.
     """
     texts = dict(_texts(tests))
     paths = {folder / name: text for name, text in texts.items()}

@@ -1,4 +1,4 @@
-"""Figures that fio measured of a real drive, in the files of the script of `ssdlab pts --jobs`."""
+"""fio's measurements of a real drive, from the script of `ssdlab pts --jobs`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _measure(job: Mapping[str, Any]) -> Measure:
 
 
 def only(found: Mapping[str, Outcome], words: Sequence[str], folder: Path) -> list[Test]:
-    """The tests to run beside what was measured: those asked for, or all that were."""
+    """The tests to simulate beside measurements: the requested ones, or all measured ones."""
     for word in words:
         if word not in found:
             there = ", ".join(found)

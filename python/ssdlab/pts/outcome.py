@@ -11,11 +11,11 @@ from typing import Any
 from ssdlab.pts.plan import Load, Test
 from ssdlab.pts.steady import WINDOW, Window, windows
 
-#: The operating point of most IOPS answers in this time; the specification leaves it to the tester.
+#: Maximum mean response time at the operating point of most IOPS; the specification leaves it open.
 RESPONSE_US = 5000.0
-#: The knee is where demand brings this share of the most IOPS.
+#: Share of the maximum IOPS at the knee.
 KNEE = 0.9
-#: A load has recovered when it is this near to the last quarter of its writes.
+#: Relative distance from the last quarter's rate at which a load has recovered.
 RECOVERED = 0.1
 
 
@@ -43,28 +43,28 @@ class Outcome:
     rounds: Sequence[Round]
     after: Round = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """The loads that the drive cannot do, by name, and why."""
+    """Unsupported loads by name, with reasons."""
     minute_seconds: float = 60.0
-    """How long a minute of the specification was."""
+    """Simulated duration of the specification's minute."""
     scale: int = 1
-    """The drive as a multiple of the part that was simulated."""
+    """Size of the drive relative to the simulated part."""
     capacity_bytes: float | None = None
-    """The whole drive; None where fio does not say."""
+    """Capacity of the whole drive; None if fio does not report it."""
 
     @cached_property
     def windows(self) -> dict[str, Window]:
-        """The measurement window of each figure that must settle."""
+        """Measurement window of each figure checked for steady state."""
         names = [it for it in self.test.tracked if it not in self.refused]
         series = {name: self.series(name) for name in names}
         return windows(series, self.test.skipped)
 
     @property
     def is_steady(self) -> bool:
-        """True if every figure that must settle has."""
+        """True if every checked figure is steady."""
         return bool(self.windows) and all(it.is_steady for it in self.windows.values())
 
     def series(self, name: str) -> list[float]:
-        """The figure that must settle, of a load, round by round."""
+        """A load's figure checked for steady state, by round."""
         return [
             statistics.fmean(getattr(it, self.test.figure) for it in each[name])
             for each in self.rounds
@@ -73,25 +73,25 @@ class Outcome:
 
     @property
     def window(self) -> Sequence[Round]:
-        """The rounds that count, in the measurement window."""
+        """Rounds of the measurement window."""
         found = next(iter(self.windows.values()), None)
         if found is None:
             return self.rounds[-WINDOW:]
         return self.rounds[found.first - 1 : found.last]
 
     def mean(self, name: str, figure: str) -> float | None:
-        """The mean of a figure of a load over the window; of `max_us` the most."""
+        """Mean of a load's figure over the window; for `max_us` the maximum."""
         values = [getattr(it, figure) for each in self.window for it in each.get(name, ())]
         if not values:
             return None
         return float(max(values) if figure == "max_us" else statistics.fmean(values))
 
     def cells(self) -> list[tuple[Load, str]]:
-        """Each load with each figure that the test reports."""
+        """Each load with each reported figure."""
         return [(load, figure) for load in self.test.round for figure in self.figures()]
 
     def figures(self) -> tuple[str, ...]:
-        """The figures that the test reports."""
+        """Reported figures of the test."""
         return {
             "throughput": ("mb_per_s",),
             "latency": ("mean_us", "max_us"),
@@ -101,7 +101,7 @@ class Outcome:
     # Write saturation
 
     def curve(self) -> list[tuple[float, float]]:
-        """Bytes that the whole drive was sent, and IOPS, write by write of a share."""
+        """Bytes sent to the whole drive, and IOPS, per written share."""
         points, written = [], 0.0
         for each in self.rounds:
             for it in each.get("write", ()):
@@ -112,7 +112,7 @@ class Outcome:
     # Demand intensity
 
     def points(self) -> dict[str, Load]:
-        """The operating points: most IOPS in time, the middle, least, and the knee."""
+        """The operating points: most IOPS within the response time, middle, least, and knee."""
         loads = [it for it in self.test.round if it.reads]
         iops = {it.name: value for it in loads if (value := self.mean(it.name, "iops"))}
         inside = {
@@ -136,7 +136,7 @@ class Outcome:
     # Recovery
 
     def recovery(self, name: str) -> tuple[float, float, float] | None:
-        """The first and the last MB/s of a load, and after how many drive writes they are alike."""
+        """First and last MB/s of a load, and drive writes until recovery."""
         values = [it.mb_per_s for it in self.after.get(name, ())]
         if not values:
             return None
@@ -145,7 +145,7 @@ class Outcome:
         return values[0], last, max(far, default=0) * self.test.load(name).share / 100
 
     def rested(self) -> list[tuple[float, float, float]]:
-        """Each rest, IOPS of the bursts that follow it, and of the writes without rest then."""
+        """Each rest, with IOPS of the bursts after it, and of continuous writes."""
         found = []
         for load in self.test.after:
             name = load.name.replace("rest", "after")

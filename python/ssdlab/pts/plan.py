@@ -1,8 +1,8 @@
-"""The tests as a table: the loads of a round, the figure that must settle, and loads after that.
+"""The tests as a table: loads of a round, figure checked for steady state, and later loads.
 
-Numbers follow SNIA's Solid State Storage Performance Test Specification 2.0.2 for enterprise
-drives (PTS-E). Times are the specification's, on a whole drive; `shortened` and `fewer` say how
-much less of each is simulated.
+Numbers follow SNIA's Solid State Storage Performance Test Specification 2.0.2 for enterprise drives
+(PTS-E). Times are the specification's, for a whole drive; `shortened` and `fewer` reduce them in
+simulation.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 KIB = 1024
 MINUTE = 60.0
-#: Percent of reads, and block sizes, of the test of IOPS; large blocks come first.
+#: Read percentages and block sizes of the IOPS test; large blocks come first.
 MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = (1024 * KIB, 128 * KIB, 64 * KIB, 32 * KIB, 16 * KIB, 8 * KIB, 4 * KIB, 512)
-#: Threads and requests of each thread of the tests at full demand.
+#: Threads, and queue depth per thread, of the tests at full demand.
 THREADS, DEPTH = 4, 32
-#: Both, in the test of demand intensity.
+#: Threads and queue depths in the test of demand intensity.
 DEMANDS = (32, 16, 8, 6, 4, 2, 1)
 #: Rests between bursts of writes, and their length, in seconds.
 RESTS, BURST = (5, 10, 15, 25, 50), 5.0
-#: Percent of the drive that a load of cross-stimulus recovery writes.
+#: Percent of the drive written by a load of cross-stimulus recovery.
 TENTH = 10
 
 
@@ -32,15 +32,15 @@ class Load:
     name: str
     block: int
     reads: int
-    """Percent of the requests that read."""
+    """Percentage of reads."""
     is_random: bool = True
     threads: int = THREADS
     depth: int = DEPTH
     seconds: float = MINUTE
     share: int = 0
-    """Percent of the drive that is written, in place of `seconds`."""
+    """Percentage of the drive to write, instead of `seconds`."""
     rest: float = 0.0
-    """Seconds without requests before it."""
+    """Idle seconds before it."""
     repeat: int = 1
 
     @property
@@ -55,33 +55,33 @@ class Load:
 
     @property
     def outstanding(self) -> int:
-        """Requests under way."""
+        """Total queue depth."""
         return self.threads * self.depth
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test: how the drive is prepared, the loads of a round, and loads that follow the rounds."""
+    """A test: preconditioning, loads of a round, and loads after the rounds."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a test of pytest
 
     word: str
     title: str
     start: str
-    """The state in which it begins: "purged", "sequential", "random" or "mixed"."""
+    """Initial state: "purged", "sequential", "random" or "mixed"."""
     round: tuple[Load, ...] = ()
     after: tuple[Load, ...] = ()
     figure: str = "iops"
-    """The figure of `Measure` that must settle."""
+    """The figure of `Measure` checked for steady state."""
     tracked: tuple[str, ...] = ()
-    """The loads of which it must."""
+    """Loads with that check."""
     most_rounds: int = 25
     skipped: int = 0
-    """First rounds that are no part of a window: the drive is not written once by then."""
+    """Initial rounds outside any window, before the drive is written once."""
     shortened: float = 1.0
-    """A simulated second stands for this many of the part of the drive that is simulated."""
+    """Shortening of times: seconds of the specification per simulated second."""
     fewer: int = 1
-    """Of this many repetitions one is simulated."""
+    """One in this many repetitions is simulated."""
 
     def load(self, name: str) -> Load:
         """The load of that name."""
@@ -145,7 +145,7 @@ def _latency() -> Test:
 
 
 def _wsat() -> Test:
-    # A fifth of the drive is a round; the specification ends at four drive writes.
+    # A round writes a fifth of the drive; the specification ends at four drive writes.
     load = Load("write", 4 * KIB, 0, share=4, repeat=5)
     return Test(
         "wsat",

@@ -1,4 +1,4 @@
-"""The tests as one web page: steady state, cells, curves, and measured cells beside them."""
+"""The tests as one web page: steady state, cells and curves, with measured cells."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _lede(report: Report) -> str:
 
 
 def _key_figures(report: Report) -> list[KeyFigure]:
-    """The cells that sheets of drives quote."""
+    """Cells quoted in data sheets."""
     wanted = [
         ("iops", "rw100-bs4k", "iops", "4 KiB random reads", readable.rate),
         ("iops", "rw0-bs4k", "iops", "4 KiB random writes", readable.rate),
@@ -110,7 +110,7 @@ def _demand(found: Outcome, measured: Outcome | None) -> str:
 
 
 def _saturation(found: Outcome, measured: Outcome | None) -> str:
-    """A row for each of the measured rounds beside the simulated one."""
+    """A row per measured round, beside the simulated one."""
     if measured is None:
         return ""
     here, there = found.series("write"), measured.series("write")
@@ -164,7 +164,7 @@ def _compared(found: Outcome, measured: Outcome | None) -> str:
 
 
 def _apart(table: str) -> str:
-    """A table with room above it."""
+    """A table with a margin above."""
     return f'<div style="margin-top:14px">{table}</div>'
 
 

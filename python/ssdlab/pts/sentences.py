@@ -8,7 +8,7 @@ from ssdlab.units import decimal_size, duration
 
 
 def of(found: Outcome) -> list[str]:
-    """The sentences of a test: its own findings, its steady state, and loads that were refused."""
+    """The sentences of a test: findings, steady state, and refused loads."""
     own = {"wsat": _saturation, "dirth": _demand, "xsr": _stimulus, "hir": _rests}
     stated = [it for it in (steady(found), refused(found)) if it]
     if found.test.word in own:
@@ -17,7 +17,7 @@ def of(found: Outcome) -> list[str]:
 
 
 def steady(found: Outcome) -> str:
-    """The steady state: in which window, and how far from the limits; or that there is none."""
+    """Sentence on the steady state: its window and distance from the limits, or its absence."""
     if not found.windows:
         return "" if not found.test.tracked else "No figure that must settle was measured."
     some = next(iter(found.windows.values()))

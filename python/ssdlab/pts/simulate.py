@@ -1,7 +1,7 @@
-"""Runs the tests on a simulated drive, each as one job file of fio from a drive that was prepared.
+"""Runs the tests on a simulated drive, each as one fio job file on a preconditioned drive.
 
-A state of the drive (filled in sequence, overwritten at random) is made once, saved, and loaded by
-every test that begins with it. Rounds follow each other within one run.
+A drive state (filled sequentially, overwritten at random) is prepared once, saved, and loaded by
+each test that begins with it. Rounds follow each other within one run.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ssdlab.pts.steady import WINDOW
 from ssdlab.results import Results
 from ssdlab.running import Progress
 
-#: The writes of the test of IOPS without time: as many bytes of each size, the drive's share each.
+#: Untimed writes of the IOPS test: equal bytes of each size, a share of the drive each.
 MIXED = 4
-#: The clones of jobs that a workload may have: each thread of each load of each round is one.
+#: Maximum number of job clones in a workload: each thread of each load and round is one.
 MOST_CLONES = 4096
-#: Kinds of devices that cannot be prepared: nothing that was written changes them.
+#: Stateless kinds of devices, which cannot be preconditioned.
 WITHOUT_FLASH = ("disk", "law")
-#: A minute of the whole drive lasts at least this long on the simulated part.
+#: Minimum simulated duration of the whole drive's minute.
 LEAST_MINUTE = 0.02
 
 
@@ -46,13 +46,13 @@ class Drive:
     scale: int
     capacity_bytes: int
     logical_block: int
-    """The least that a request reads or writes, bytes."""
+    """Minimum request size (logical block), bytes."""
     purged: Mapping[str, Any]
-    """The keys of its section that leave it without data."""
+    """Keys of its section that purge it."""
     states: Mapping[str, Path]
 
     def run(self, test: Test, text: str, told: Callable[[Progress], object]) -> Results:
-        """The results of a job file from the state in which the test begins."""
+        """Results of a job file, from the test's initial state."""
         table: dict[str, Any] = {"workload": {"kind": "fio", "job": text}}
         if test.start in self.states:
             table["run"] = {"load_drive": str(self.states[test.start])}
@@ -63,7 +63,7 @@ class Drive:
 
 
 class Crew:
-    """Parallel tests with their cancellation."""
+    """Runs tests in parallel, with cancellation."""
 
     def __init__(self, drive: Drive, minute: float | None, most_rounds: int | None) -> None:
         self.drive = drive
@@ -90,7 +90,7 @@ class Crew:
             raise KeyboardInterrupt
 
     def test(self, test: Test) -> Outcome:
-        """A test: five rounds, and more of them until it is steady."""
+        """Run a test: five rounds, and more until it is steady."""
         drive, most = self.drive, min(simulated_rounds(test), self._most_rounds or test.most_rounds)
         minute = self.minute(test)
         loads = [*test.round, *test.after]
@@ -112,7 +112,7 @@ class Crew:
             )
             if rounds >= most or not test.round or outcome.is_steady:
                 return outcome
-            # Rounds are run again from the first, twice as many.
+            # Repeat from the first round, with twice as many rounds.
             rounds = min(most, 2 * rounds)
 
     def minute(self, test: Test) -> float:
@@ -122,7 +122,7 @@ class Crew:
         return max(60.0 / self.drive.scale / test.shortened, LEAST_MINUTE)
 
     def _refusal(self, load: Load) -> str | None:
-        """Why the drive cannot do a load, or None."""
+        """Reason why the drive cannot run a load, or None."""
         if load.block >= self.drive.logical_block:
             return None
         return f"the drive's logical block is {size_text(self.drive.logical_block)}"
@@ -137,9 +137,9 @@ def prepared(
     allow_code: bool = False,
     seed: int | None = None,
 ) -> Iterator[Drive]:
-    """The drive in the states that the tests begin with, saved until the context ends.
+    """The drive in the tests' initial states, saved until the context ends.
 
-    Raises `InputError` for wrong input, and for a device on which no place can be written at will.
+    Raises `InputError` for wrong input, and for devices without random writes.
     """
     stack = [sources.from_name("device", device, "DEVICE"), *changes]
     if seed is not None:
@@ -148,7 +148,7 @@ def prepared(
         stack = layers.permitting(stack)
     experiment = running.Experiment._from_layers(stack).to_dict()
     keys = experiment["device"]
-    # The largest block of several namespaces counts: the tests go through all of them.
+    # Use the largest block of all namespaces: the tests cover all of them.
     namespaces = str(experiment["run"].get("namespaces", ""))
     logical_block = 4096 if re.search(r"lba\s+4\s*KiB", namespaces) else 512
     if keys.get("kind") in WITHOUT_FLASH:
@@ -178,7 +178,7 @@ def prepared(
 
 
 def simulated_rounds(test: Test) -> int:
-    """The most rounds of a test for which one workload has room, up to the rounds of the table."""
+    """Maximum number of rounds of a test that fit one workload, up to the table's."""
     each, after = (
         sum(load.threads * test.times(load, False) for load in loads)
         for loads in (test.round, test.after)
@@ -187,21 +187,21 @@ def simulated_rounds(test: Test) -> int:
 
 
 def _purged(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a device that leave its drives without data, which presets have all over them."""
+    """Keys of a device that purge its drives, which presets fill."""
     parts = {name: _purged(it) for name, it in keys.items() if isinstance(it, Mapping)}
     own = {"fill": "empty"} if keys.get("kind") == "ssd" else {}
     return own | {name: it for name, it in parts.items() if it}
 
 
 def _preparing(state: str) -> dict[str, dict[str, Any]]:
-    """A run that ends when the drive is in a state, which is reached in no simulated time."""
+    """An untimed run that ends when the drive is in a state."""
     one = {"kind": "closed", "requests": 1, "read_share": 1.0}
     if state == "sequential":
         return {"workload": one, "run": {"precondition": "sequential"}}
     if state == "random":
         return {"workload": one, "run": {"precondition": "random:2"}}
-    # The writes of a round, repeated until write amplification has settled. Writes below a page of
-    # the drive would be a third of all, and leave the drive as writes of a page do.
+    # The writes of a round, repeated until write amplification settles. Writes below the drive's
+    # page size are omitted: they would be a third of all, and have the same effect as page writes.
     load = {"kind": "fio", "job": jobs.writes(BLOCKS[:-1], MIXED)}
     return {"workload": load, "run": {"precondition": "steady", "until": "1ns"}}
 

@@ -1,7 +1,7 @@
 """Steady state by the specification's rule, over the figures of rounds.
 
-Within a window of five rounds the figure ranges over at most 20 % of its mean, and the fitted line
-rises or falls by at most 10 % of the mean from the first round of the window to the last.
+Within a window of five rounds the figure's range is at most 20 % of its mean, and the fitted line
+changes by at most 10 % of the mean over the window.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ EXCURSION, SLOPE = 0.20, 0.10
 
 @dataclass(frozen=True)
 class Window:
-    """Five rounds of one figure."""
+    """Window of five rounds of one figure."""
 
     first: int
-    """Its first round, counted from 1."""
+    """First round, counted from 1."""
     values: tuple[float, ...]
 
     @property
@@ -29,12 +29,12 @@ class Window:
 
     @property
     def mean(self) -> float:
-        """The mean of its rounds."""
+        """Mean of its rounds."""
         return statistics.fmean(self.values)
 
     @property
     def excursion(self) -> float:
-        """From the least to the most, as a share of the mean."""
+        """Range (maximum less minimum), as a share of the mean."""
         return (max(self.values) - min(self.values)) / self.mean if self.mean else 0.0
 
     @property
@@ -48,21 +48,21 @@ class Window:
 
     @property
     def slope(self) -> float:
-        """The rise or fall of the fitted line over the window, as a share of the mean."""
+        """Change of the fitted line over the window, as a share of the mean."""
         start, end = self.line
         return abs(end - start) / self.mean if self.mean else 0.0
 
     @property
     def is_steady(self) -> bool:
-        """True for a whole window that keeps both limits."""
+        """True for a complete window within both limits."""
         is_whole = len(self.values) == WINDOW
         return is_whole and self.excursion <= EXCURSION and self.slope <= SLOPE
 
 
 def windows(figures: Mapping[str, Sequence[float]], skipped: int = 0) -> dict[str, Window]:
-    """The first window in which every figure is steady, else the last, by the names of figures.
+    """The first window in which every figure is steady, else the last, by name of figure.
 
-    The first rounds, `skipped`, are in none.
+    The first `skipped` rounds are in no window.
     """
     rounds = min((len(it) for it in figures.values()), default=0)
     found: dict[str, Window] = {}

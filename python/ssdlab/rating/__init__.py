@@ -1,15 +1,13 @@
-"""Endurance of a drive: JESD218's rating, as far as wear and capacity decide it.
+"""Endurance of a drive: JESD218's rating, as limited by wear and capacity.
 
-The standard writes drives with the workload of their class, stores them without power, reads all,
-and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
-and that data is kept. A drive fails at the end of its spare space, after which it refuses writes,
-or when it has lost more dies than tolerated (device.spares.sick_dies). The last two are tested
-where data age (device.media.model): the cycles up to which they are kept follow from a closed form,
-and the scaled drive is read with them behind it.
-
-The standard tries a TBW. Here each drive is written until it ends, once: the same seed gives the
-same requests, so that a run to a smaller TBW is the beginning of this one, and what a search would
-find is known. At its end each drive is audited, page by page.
+The standard writes drives with the workload of their class, stores them unpowered, reads all data,
+and requires four properties: retained capacity, few failed drives, few bit errors (UBER), and data
+retention. A drive fails at the end of its spare space, after which it rejects writes, or when it
+has lost more dies than tolerated (device.spares.sick_dies). UBER and retention are tested with
+ageing data (device.media.model): a closed form yields the cycles up to which data is retained, and
+the scaled drive is read after these. The standard tests a given TBW. Here each drive is written
+once until its end of life: equal seeds give equal requests, so that a run to a smaller TBW is a
+prefix of this one. At its end each drive is audited, page by page.
 """
 
 from __future__ import annotations
@@ -32,27 +30,28 @@ from ssdlab.running import run_layers
 
 #: Share of the drives that may fail (JESD218, both classes).
 FAILURES = 0.03
-#: Erasures simulated per block; higher ratings are extrapolated.
+#: Maximum erases simulated per block; higher ratings are extrapolated.
 CYCLES = 100
 MAX_DRIVES = 1000
-#: Requests of the read of the whole drive, and bits of what counts as read of a page.
+#: Number of requests that read the whole drive, and bits per page read.
 READ = "128KiB"
 CODEWORD_BITS = 8192
-#: The default workload of the class for which the standard only gives a rule.
+#: Default workload of class enterprise.
 ENTERPRISE = "jesd219"
-#: A short life shows how uneven wear grows; a shorter one would be dominated by chance.
+#: Cycles of a short life, which shows the growth of uneven wear; fewer would be dominated by
+#: chance.
 SHORT, SHORTEST = 4, 40
 
 
 @dataclass(frozen=True)
 class Class:
-    """Requirements of JESD218 for a class beside held capacity and few failures."""
+    """JESD218's requirements for a class, besides retained capacity and few failures."""
 
     name: str
     uber: str
     retention: str
     age: str
-    """The retention as the value of a key."""
+    """Required retention, as the value of a key."""
 
 
 CLASSES = {
@@ -63,23 +62,23 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Rating:
-    """Rating of drives, simulated and in closed form; all of the whole drive.
+    """Rating of whole drives, simulated and in closed form.
 
-    `lives` are as simulated: of one part in `scale`, with `cycles` erasures.
+    `lives` are as simulated: at 1/`scale`, with `cycles` rated erases.
     """
 
     device: str
     of: Class
     subject: Subject
     cycles: int
-    #: Assumed loss by uneven wear; None if nothing was extrapolated.
+    #: Assumed loss by uneven wear; None without extrapolation.
     uneven: closed_form.Uneven | None
     lives: Sequence[Life]
     #: Cycles that meet the retention requirement, and a read of the scaled drive after them; None
-    #: where data do not age.
+    #: without ageing data.
     retention: Mapping[str, Any] | None = None
     #: Share of drives that lose more dies than tolerated in the years of service, and the time
-    #: until the limit is exceeded; None where no die fails.
+    #: until too many have; None without die failures.
     functional: Mapping[str, Any] | None = None
 
     @property
@@ -94,22 +93,22 @@ class Rating:
 
     @property
     def amplification(self) -> float:
-        """Write amplification in bytes over the whole life; mean of the drives."""
+        """Write amplification in bytes over the whole life, mean of the drives."""
         return statistics.fmean(life.amplification for life in self.lives)
 
     @property
     def evenness(self) -> float:
-        """Mean erasures of a block at the end / its rating; mean of the drives."""
+        """Mean erases of a block at end of life / its rating, mean of the drives."""
         return statistics.fmean(self._mean(it) for it in self.lives) / self.subject.rated
 
     def written(self, life: Life) -> float:
-        """Bytes that the host wrote until the end, with the rating of the device."""
+        """Host bytes written until end of life, at the device's rating."""
         return life.host_bytes * self.subject.scale * self._mean(life) / life.mean_erases
 
     def _mean(self, life: Life) -> float:
         if self.uneven is None:
             return life.mean_erases
-        # This drive's loss beyond the first one's is assumed for any rating.
+        # This drive's loss beyond the first drive's is assumed independent of the rating.
         lost = self.uneven.lost(self.lives[0].mean_erases)
         more = max(life.cycles - life.mean_erases, 0.0) / lost if lost else 0.0
         own = closed_form.Uneven(self.uneven.share * more, self.uneven.by_chance * more)
@@ -117,22 +116,22 @@ class Rating:
 
     @property
     def capacity_bytes_written(self) -> float:
-        """The most that may be written so that few enough drives run out of spare space."""
+        """Maximum host bytes at which few enough drives run out of spare space."""
         ends = sorted(self.written(life) for life in self.lives)
         return ends[int(FAILURES * len(ends))]
 
     @property
     def retention_bytes_written(self) -> float:
-        """The most that may be written so that data are kept as the class demands."""
+        """Maximum host bytes at which data meets the class's retention."""
         if self.retention is None:
             return math.inf
-        # The most worn blocks have used that share of their rating by then.
+        # By then the most worn blocks have used that share of their rating.
         share = self.retention["cycles"] / self.subject.rated
         return math.inf if share >= 1 else share * self.capacity_bytes_written
 
     @property
     def functional_bytes_written(self) -> float:
-        """Bytes written, evenly over the days, until more drives have failed than may."""
+        """Host bytes, written evenly over the days, until too many drives have failed."""
         if self.functional is None:
             return math.inf
         share = self.functional["years"] / self.subject.years
@@ -140,7 +139,7 @@ class Rating:
 
     @property
     def _limits(self) -> dict[str, float]:
-        """Bytes by limit; of equal limits the first decides."""
+        """Bytes by limit; the first of equal limits decides."""
         return {
             "capacity": self.capacity_bytes_written,
             "retention": self.retention_bytes_written,
@@ -149,33 +148,33 @@ class Rating:
 
     @property
     def decided(self) -> str:
-        """Limit that decides the TBW: held capacity, retention, or drives that fail otherwise."""
+        """Limit that decides the TBW: retained capacity, retention, or other drive failures."""
         limits = self._limits
         return min(limits, key=lambda it: limits[it])
 
     @property
     def tbw_bytes(self) -> float:
-        """The most that may be written so that few enough drives fail, and data are kept."""
+        """Maximum host bytes (TBW) at which few enough drives fail, and data is retained."""
         return min(self._limits.values())
 
     @property
     def closed_form_bytes(self) -> float:
-        """Bytes by the closed form, of the means of the drives."""
+        """Bytes by the closed form, from the means of the drives."""
         rated, evenness = self.subject.rated, self.evenness
         return closed_form.written(self.physical_bytes, rated, evenness, self.amplification)
 
     def failed(self, tbw_bytes: float) -> int:
-        """Number of drives that end before that many bytes."""
+        """Number of drives that reach end of life before `tbw_bytes`."""
         return sum(self.written(life) < tbw_bytes for life in self.lives)
 
     def passes(self, tbw_bytes: float) -> bool:
-        """True if few enough drives end before so much is written, and data are kept then."""
+        """True if few enough drives fail before `tbw_bytes`, and data is retained then."""
         too_few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
         limits = self._limits
         return too_few and tbw_bytes <= min(limits["retention"], limits["functional"])
 
     def per_day(self, tbw_bytes: float) -> float:
-        """Drive writes a day over the years of service."""
+        """Drive writes per day (DWPD) over the years of service."""
         years = self.subject.years
         return closed_form.drive_writes_per_day(tbw_bytes, self.capacity_bytes, years)
 
@@ -280,9 +279,9 @@ def load_of(
     workload: str | os.PathLike[str] | None,
     changed: Iterable[str] = (),
 ) -> list[Layer]:
-    """The layers of the workload that is written: the given one, or the class's.
+    """The layers of the workload: the given one, or the class's.
 
-    `changed` are keys that other layers set.
+    `changed` are keys set by other layers.
     """
     if trace is not None and workload is not None:
         raise InputError("--trace and --workload exclude each other: a trace is a workload")
@@ -308,11 +307,11 @@ def rate(
     seed: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Rating:
-    """Write `drives` new drives until they end, with the seeds from `seed` or `run.seed` on.
+    """Write `drives` new drives to end of life, with seeds from `seed` or `run.seed` on.
 
-    `device` is a preset or a TOML file, `load` the layers of the workload, `changes` those on top.
-    A rating of more than `cycles` erasures is simulated with `cycles` and extrapolated: the loss by
-    uneven wear follows from a short and a long life. `progress` is called with the requests done
+    `device` is a preset or a TOML file, `load` has the layers of the workload, `changes` further
+    ones on top. A rating above `cycles` erases is simulated with `cycles` and extrapolated: a short
+    and a long life determine the loss by uneven wear. `progress` is called with the requests done
     and their total.
 
     Raises `InputError` for wrong input, a device without flash and a workload that does not write.
@@ -328,7 +327,7 @@ def rate(
     subject.refuse_without_writes()
     is_whole = subject.rated <= cycles
     simulated = subject.rated if is_whole else cycles
-    # For an unscaled drive a short life only predicts the length of the others.
+    # For an unscaled drive a short life only predicts the duration of the others.
     first = subject.seed if seed is None else seed
     short = live(subject, max(simulated // SHORT, 1), first)
     seeds = [first + number for number in range(drives)]
@@ -341,7 +340,9 @@ def rate(
 
 
 def _functional(subject: Subject) -> dict[str, Any] | None:
-    """Drives that fail because their dies do, and when more have than may; None where none does."""
+    """Share of drives that fail by die failures, and the time until too many have; None without die
+    failures.
+    """
 
     def share(years: float) -> float:
         fleet = _core.fleet(list(subject.stack), drives=1, years=years, bad_blocks=0.0,
@@ -359,7 +360,7 @@ def _functional(subject: Subject) -> dict[str, Any] | None:
 
 
 def _retention(subject: Subject, of: Class) -> dict[str, Any]:
-    """Up to how many cycles data are kept, and a read of the scaled drive that old and worn."""
+    """Cycles up to which data is retained, and a read of the scaled drive at that age and wear."""
     form = json.loads(_core.retention(list(subject.stack), of.name))
     cycles = round(min(form["cycles"], subject.rated))
     capacity = _core.capacity_bytes(list(subject.stack))

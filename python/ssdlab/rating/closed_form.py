@@ -1,9 +1,9 @@
 """The endurance of a drive in closed form, and how it scales with the rated P/E cycles.
 
-Bytes programmed until the end are the flash's data bytes times the mean erasures of a block: `TBW =
-physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean erasures
-of a block at the end / its rating. The most erased blocks have had their rating then, so that this
-is mean / most erasures. A day of service has `DWPD = TBW / (capacity x 365 x years)`.
+Bytes programmed until end of life are the flash's data bytes times the mean erases of a block: `TBW
+= physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean erases
+of a block at end of life / its rating. The most erased blocks have reached their rating then, so
+evenness is mean / maximum erases. Drive writes per day are `DWPD = TBW / (capacity x 365 x years)`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DAYS_PER_YEAR = 365
 
 
 def written(physical_bytes: float, erasures: float, evenness: float, amplification: float) -> float:
-    """Bytes that the host may write.
+    """Host bytes until end of life.
 
     >>> written(1.1e12, 3000, 0.96, 4.8) / 1e12
     660.0
@@ -24,7 +24,7 @@ def written(physical_bytes: float, erasures: float, evenness: float, amplificati
 
 
 def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: float) -> float:
-    """Drive writes per day (DWPD): capacities that may be written each day of `years` years.
+    """Drive writes per day (DWPD) over `years` years.
 
     >>> drive_writes_per_day(1752e12, 960e9, 5)
     1.0
@@ -33,10 +33,10 @@ def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: flo
 
 
 class Uneven(NamedTuple):
-    """Loss by uneven wear: the erasures that a block lacks, on average, when a drive ends.
+    """Loss by uneven wear: mean unused erases of a block at the drive's end of life.
 
-    Wear that always falls on the same blocks loses part of the erasures. Wear that is drawn by
-    chance loses by their square root, which matters less the more there are.
+    Wear that is concentrated on the same blocks loses a share of the erases. Random wear loses in
+    proportion to their square root, which matters less for high ratings.
     """
 
     share: float
@@ -47,7 +47,7 @@ class Uneven(NamedTuple):
         return self.share * mean + self.by_chance * math.sqrt(mean)
 
     def mean_erasures(self, rated: float) -> float:
-        """The mean erasures of a block when a drive with that rating ends.
+        """Mean erases of a block at end of life, for a rating.
 
         >>> round(Uneven(0.0, 1.271).mean_erasures(800), 1), Uneven(1.0, 0.0).mean_erasures(800)
         (764.8, 400.0)
@@ -57,9 +57,9 @@ class Uneven(NamedTuple):
 
 
 def uneven(short: tuple[float, float], long: tuple[float, float]) -> Uneven:
-    """Loss of two lives, from rating and mean erasures at the end.
+    """Loss fitted to two lives, from rating and mean erases at end of life.
 
-    Neither part is negative: where the lives say so, the longer one decides alone.
+    Neither part is negative: if one would be, the longer life decides alone.
 
     >>> [round(part, 3) for part in uneven((100, 90), (400, 380))]
     [0.0, 1.026]

@@ -11,12 +11,12 @@ from ssdlab.rating import FAILURES, Rating
 from ssdlab.terminal import console_for, fact_table, rendered
 from ssdlab.units import count, decimal_size
 
-#: Maximum number of drives with a line each.
+#: Maximum number of drives with a separate line.
 MOST_LINES = 8
 
 
 def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
-    """The rating as text for `file`: what was simulated, and the closed form beside it."""
+    """The rating as text for `file`: simulated, and in closed form."""
     console, _ = console_for(file)
     drives = len(found.lives)
     head = Text(f"{found.device} under {found.subject.workload}", style="bold")

@@ -1,4 +1,4 @@
-"""Drives written from new to end of life, each with a seed of its own."""
+"""Drives written from new to end of life, each with its own seed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ssdlab.rating import closed_form
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Progress, run_layers
 
-#: Requests of a workload, or repetitions of a trace, that wear out any drive.
+#: Number of requests, or of trace repetitions, sufficient to wear out any drive.
 ENDLESS = 10**12
-#: Write rate of a drive whose data age.
+#: Write rate of a drive with ageing data.
 PACE = "1 DWPD"
-#: Requests in which a workload must write something.
+#: Number of requests among which a workload must have a write.
 PROBE = 20_000
 
 
@@ -35,14 +35,14 @@ class Subject:
     scale: int
     years: float
     seed: int
-    #: True if its data age (device.media.model), so that retention can be tested.
+    #: True with ageing data (device.media.model), so that retention can be tested.
     ages: bool = False
 
     @classmethod
     def of(
         cls, device: str, load: str, below: Sequence[Layer], changes: Sequence[Layer]
     ) -> Subject:
-        """The device and the workload of those layers, with changes on top, by these names.
+        """The subject of these layers of device and workload, with changes on top.
 
         Raises `InputError` for a device without flash.
         """
@@ -62,7 +62,7 @@ class Subject:
         run: dict[str, Any] = {"timed": False}
         ages = drive.get("media", {}).get("model", "none") != "none"
         if ages and section == ("device",) and found["run"].get("pace", "none") == "none":
-            # Data that are written in a life age meanwhile.
+            # Data written in a life ages meanwhile.
             run["pace"] = PACE
         untimed = layers.from_mapping("ssdlab endurance", {"run": run})
         requested = found["workload"]
@@ -83,7 +83,7 @@ class Subject:
         )
 
     def refuse_without_writes(self) -> None:
-        """Raise `InputError` for a workload under which no drive would ever end."""
+        """Raise `InputError` for a workload that never wears out a drive."""
         kind = Experiment._from_layers(self.stack).to_dict()["workload"]
         short = list(self.stack)
         if kind.get("requests") == ENDLESS:
@@ -98,7 +98,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Life:
-    """The simulated life of a drive: a part in `scale`, with `cycles`."""
+    """The simulated life of a drive: at 1/`scale`, with `cycles` rated erases."""
 
     seed: int
     cycles: int
@@ -112,19 +112,19 @@ class Life:
 
     @property
     def evenness(self) -> float:
-        """Mean erasures of a block at the end / its rating."""
+        """Mean erases of a block at end of life / its rating."""
         return self.mean_erases / self.cycles
 
     @property
     def closed_form_bytes(self) -> float:
-        """Bytes that the host may write by the closed form."""
+        """Host bytes until end of life, by the closed form."""
         return closed_form.written(
             self.physical_bytes, self.cycles, self.evenness, self.amplification
         )
 
     @property
     def wear(self) -> tuple[float, float]:
-        """The rating, and the mean erasures at the end."""
+        """The rating, and the mean erases at end of life."""
         return self.cycles, self.mean_erases
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,9 +145,9 @@ class Life:
 def live(
     subject: Subject, cycles: int, seed: int, progress: Callable[[Progress], object] | None = None
 ) -> Life:
-    """Write a new drive with that rating to its end, and audit its content.
+    """Write a new drive with that rating to end of life, and audit its content.
 
-    Raises `InputError` for a workload that ends before the drive does.
+    Raises `InputError` for a workload that ends earlier.
     """
     rating: Mapping[str, Any] = {"wear": {"rated_cycles": cycles}}
     for name in reversed(subject.section):
@@ -190,7 +190,7 @@ def several(
     expected: float,
     progress: Callable[[int, int], object] | None,
 ) -> list[Life]:
-    """The lives of several drives, as many at once as there are cores.
+    """The lives of several drives, in parallel on all cores.
 
     `progress` is called with the requests done and their approximate total.
     """

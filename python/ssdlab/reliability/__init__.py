@@ -1,7 +1,7 @@
 """Expected data losses of an array over years: `ssdlab reliability`.
 
-Redundancy, members and their capacity are taken from the array. The Monte Carlo itself is the
-engine's; times are distributions, written such as "weibull(461386h, 1.12)".
+Redundancy, members and their capacity are taken from the array. The engine runs the Monte Carlo
+simulation; times are distributions such as "weibull(461386h, 1.12)".
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ HOURS_OF_YEAR = 8_760
 
 @dataclass(frozen=True)
 class Array:
-    """An array in the study of losses: groups of members that bear some failures."""
+    """An array: groups of members that tolerate some failures."""
 
     name: str
     redundancy: str
     groups: int
     members: int
-    """Members of a group."""
+    """Members per group."""
     tolerated: int
     member_bytes: int
     rebuild_hours: float | None
-    """What the speed limit of its rebuild makes of a member; None without a limit."""
+    """Rebuild time of a member at the rate limit; None without a limit."""
 
     @property
     def data_bytes(self) -> int:
@@ -48,7 +48,7 @@ class Times:
     life: str = LIFE
     repair: str = REPAIR
     repairs_together: bool = False
-    """True if members that are missing together are repaired at once, or one after the other."""
+    """True if several missing members are repaired in parallel, False if one by one."""
     defects: str | None = None
     scrub: str | None = None
     defect_bytes: int = 4096
@@ -56,7 +56,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Question, and losses of the groups."""
+    """The question, and the groups' losses."""
 
     array: Array
     times: Times
@@ -64,16 +64,16 @@ class Outlook:
     groups: int
     seed: int
     found: dict[str, Any]
-    """Figures for each group; `docs/reliability.md` has them."""
+    """Figures per group, described in `docs/reliability.md`."""
 
     @property
     def of_array(self) -> float:
-        """Losses of the whole array in the mission."""
+        """Expected losses of the whole array in the mission time."""
         return float(self.found["losses"]) * self.array.groups
 
     @property
     def over_mttdl(self) -> float:
-        """Losses relative to the formula."""
+        """Losses relative to the MTTDL formula."""
         return float(self.found["losses"] / self.found["losses_by_mttdl"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Outlook:
 
 
 def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) -> Array:
-    """The array that a preset or a TOML file describes. Raises `InputError` if it is none."""
+    """The array in a preset or a TOML file. Raises `InputError` for other devices."""
     name = os.fspath(array)
     stack = [sources.from_name("device", array, "ARRAY"), *changes]
     device = json.loads(_core.resolve_json(stack))["device"]
@@ -118,7 +118,7 @@ def outlook(
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Outlook:
-    """Losses of `groups` groups of `array` in `years`. Raises `InputError` for what cannot be."""
+    """Losses of `groups` groups of `array` in `years`. Raises `InputError` for invalid input."""
     found = _core.reliability(
         members=array.members,
         tolerated=array.tolerated,

@@ -13,7 +13,7 @@ from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.reliability import LIFE, REPAIR, Times, drives, outlook, read
 from ssdlab.units import SIZE
 
-#: Arrays that are simulated where nothing is said.
+#: Default number of simulated arrays.
 GROUPS = 100_000
 
 

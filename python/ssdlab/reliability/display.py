@@ -17,7 +17,7 @@ THOUSAND = 1000
 
 
 def table(found: Outlook, file: IO[str]) -> str:
-    """The outlook as text for `file`: what was assumed and lost, and the formula beside it."""
+    """The outlook as text for `file`: assumptions, losses, and the MTTDL formula."""
     console, _ = console_for(file)
     array, times = found.array, found.times
     head = Text(f"{array.name}: {array.redundancy}", style="bold")

@@ -1,7 +1,7 @@
 """Failures in a fleet of drives over years: `ssdlab reliability DRIVE`.
 
-No requests: dies that fail, isolated bad blocks and defects come by themselves, drive by drive, and
-the engine states the closed forms beside them. Wear follows from daily writes.
+Without requests: die failures, isolated bad blocks and defects are drawn drive by drive, and the
+engine adds the closed forms. Wear follows from daily writes.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ssdlab._core import InputError
 from ssdlab.rating import closed_form
 from ssdlab.running import Experiment, Part
 
-#: Drives and years where nothing is said.
+#: Default numbers of drives and years.
 DRIVES, YEARS = 10_000, 5.0
-#: The shape of isolated bad blocks: of drives that have any, most have one or two.
+#: Gamma shape of isolated bad blocks: most affected drives have one or two.
 BAD_BLOCKS_SHAPE = 0.45
-#: Simulated shares are this far from the closed forms at most, in standard errors.
+#: Maximum deviation of simulated shares from the closed forms, in standard errors.
 SURE = 5.0
 QLC_BITS = 4
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """Question, and outcome of the drives."""
+    """The question, and the drives' outcome."""
 
     device: str
     drives: int
@@ -35,7 +35,7 @@ class Fleet:
     seed: int
     assumed_model: bool
     wear: float
-    """Erasures of a block at the end / its rating."""
+    """Erases of a block at the end / its rating."""
     writes_per_day: float
     amplification: float
     found: Mapping[str, Any]
@@ -86,10 +86,10 @@ def fleet(
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fleet:
-    """Outcome of `drives` drives after `years`; raises `InputError` for what cannot be.
+    """Outcome of `drives` drives after `years`; raises `InputError` for invalid input.
 
-    Dies and defects follow the keys `device.spares`, isolated bad blocks a mean over drives with a
-    gamma distribution of `bad_blocks_shape`.
+    Die failures and defects follow the keys `device.spares`; isolated bad blocks follow a gamma
+    distribution over drives with shape `bad_blocks_shape`.
 
     >>> found = ssdlab.reliability.drives.fleet("tlc-enterprise")  # doctest: +SKIP
     >>> found.found["afr"]  # doctest: +SKIP

@@ -1,6 +1,6 @@
 """Reports: results, several results or a sweep as one web page that needs no network.
 
-A page reads without script; its script adds a cross-hair and zoom.
+A page works without script; its script adds a cross-hair and zoom.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def report(
 ) -> None:
     """Write a report of one or more results, or of a sweep, to the HTML file `path`.
 
-    A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or the
-    .jsonl file that one has written. `minimize` and `maximize` are the metrics of a sweep to
-    draw, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
-    file cannot be written, also for one there that is no report, unless `force` is given.
+    A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or its
+    .jsonl file. `minimize` and `maximize` are the metrics of a sweep to draw, instead of its own
+    objectives. Raises `InputError` for wrong input and `OSError` if the file cannot be written,
+    also for an existing file that is not a report, unless `force` is given.
     """
     files.refuse_other_ending(Path(path), forms.REPORT)
     text = page(sources, _listed(minimize), _listed(maximize))

@@ -1,4 +1,4 @@
-"""The page of one run: what limits it, then latency, time, flash, wear, units and trust."""
+"""The page of one run: bottleneck, then latency, time, flash, wear, units and trust."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdlab.results import Results, figures, over_time
 from ssdlab.results.records import PARTS, part_labels
 from ssdlab.results.verdict import Verdict, verdict
 
-#: Halves of a run that differ by less count as equal.
+#: Maximum relative difference of a run's halves in steady state.
 STEADY = 0.05
 
 
@@ -107,7 +107,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     p = total.percentiles_us
     ratio = total.mean_us / total.min_us if total.min_us else None
     least = f"the minimum of {readable.time(total.min_us)}"
-    # Zero has no multiples.
+    # A median of zero has no multiples.
     beside_mean = f"{readable.grouped(ratio)} times {least}" if ratio else ""
     found = [
         KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate),
@@ -135,7 +135,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
 
 
 def _endurance(life: lifetime.Lifetime) -> KeyFigure:
-    """Bytes that the host may write to the drive under this load, where they are known."""
+    """Key figure of the drive's lifetime under this load, if known."""
     if life.host_bytes is None or life.drive_writes_per_day is None:
         if life.at_least_bytes is not None:
             minimum = f"≥ {readable.traffic(life.at_least_bytes)}"
@@ -148,7 +148,7 @@ def _endurance(life: lifetime.Lifetime) -> KeyFigure:
 
 
 def _latency_about(it: Results) -> str:
-    """The kind of curve, and the kinds of request that a sentence replaces."""
+    """The curves to draw, and the kinds of request described by a sentence instead."""
     return " ".join(["Latency CDF.", *(f"{text}." for text in figures.flat(it).values())])
 
 
@@ -183,7 +183,7 @@ def _latency(named: figures.Named) -> str:
 
 
 def _where(it: Results) -> Section:
-    """Time by component: by rank of the request where that is known, and by kind."""
+    """Time by component: by latency percentile if known, and by kind."""
     named = [("", it)]
     drawn = figures.breakdown(named)
     if drawn.empty() or not any(drawn.values()):
@@ -199,7 +199,7 @@ def _where(it: Results) -> Section:
     body = svg.draw(drawn)
     ranks = figures.bands(total, labels=labels)
     if not ranks.empty():
-        # With fewer requests the table is omitted.
+        # The table is omitted for fewer requests.
         slow = [row for row in total.bands if row.requests >= figures.FEWEST_SLOWER][-1]
         worst = max(PARTS, key=lambda name: slow.breakdown_us.get(name) or 0.0)
         of = (slow.breakdown_us.get(worst) or 0.0) / (slow.mean_us or 1.0)
@@ -249,7 +249,7 @@ def _over_time(named: figures.Named) -> Section:
 
 
 def _steady(it: Results) -> str:
-    """True if the second half of the run was as the first."""
+    """True if both halves of the run agree."""
     names = it.warning_names()
     if "overloaded" in names:
         return "The queue grows until the end of the run"

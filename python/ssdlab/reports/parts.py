@@ -24,21 +24,21 @@ TABLES = {
     "health": "Health",
     "energy": "Energy",
 }
-#: Units that have a bar of their own, and how many are shown even where all are equally busy.
+#: Maximum number of units with a bar, and the number shown if all are equally busy.
 MAX_UNITS = 64
 FEW_UNITS = 4
-#: Maximum number of differing keys listed; for more, the file is clearer.
+#: Maximum number of differing keys listed.
 MAX_CHANGED = 24
-#: A size that is no round number of binary units.
+#: Pattern of a size without a round binary unit.
 _LONG_SIZE = re.compile(r"(\d{7,})KiB")
-#: Erasures of a block, in the mean: of fewer it is not said whether wear is even.
+#: Minimum mean erases per block for a statement on even wear.
 FEWEST_ERASES = 2
 #: Rows of the table of latencies.
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
 
 def latency_table(columns: Sequence[tuple[str, Kind | Record]]) -> str:
-    """Latencies, a column for each kind of request or run."""
+    """Latencies, one column per kind of request or run."""
     head = ["", *(name for name, _ in columns)]
     rows = [["fastest", *(readable.time(it.min_us) for _, it in columns)]]
     rows.append(["mean", *(readable.time(it.mean_us) for _, it in columns)])
@@ -51,7 +51,7 @@ def latency_table(columns: Sequence[tuple[str, Kind | Record]]) -> str:
 
 
 def _percentile(host: Kind | Record, key: str) -> str:
-    """A percentile, absent where fewer than ten requests would be slower."""
+    """A percentile; absent if fewer than ten requests are slower."""
     return readable.time(host.percentiles_us[key] if enough(host, key) else None)
 
 
@@ -62,7 +62,7 @@ def enough(host: Kind | Record, key: str) -> bool:
 
 
 def counted(names: Sequence[str], results: Sequence[Results], part: str) -> str:
-    """Every number of a section of the results, behind a line that opens it."""
+    """All numbers of a section of the results, in a collapsed block."""
     found: dict[str, list[Any]] = {}
     for position, it in enumerate(results):
         for path, value in _leaves(it.get(part) or {}).items():
@@ -97,7 +97,7 @@ def _leaves(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
-    """A figure as text, in the unit that its name or the engine's table of counters says."""
+    """A figure as text, in the unit of its name or of the engine's table of counters."""
     if value is None:
         return readable.ABSENT
     if isinstance(value, bool):
@@ -117,7 +117,7 @@ def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
 
 
 def spent(label: str) -> str:
-    """A part of a latency as the subject of a sentence.
+    """A latency component as the subject of a sentence.
 
     >>> spent("in the medium"), spent("waiting for room")
     ('time in the medium', 'waiting for room')
@@ -126,7 +126,7 @@ def spent(label: str) -> str:
 
 
 def flash(it: Results) -> tuple[str, str]:
-    """Flash activity: its finding, and a drawing with sentences."""
+    """Flash activity: finding, drawing and sentences."""
     found = it.get("flash")
     if not found:
         return "", ""
@@ -165,7 +165,7 @@ def flash(it: Results) -> tuple[str, str]:
 
 
 def wear(name: str, it: Results) -> tuple[str, str]:
-    """Wear of the blocks: its finding, a figure where there is one, sentences, and the map."""
+    """Wear of the blocks: finding, figure if any, sentences, and the map."""
     found = it.get("wear")
     if not found or "mean_erases" not in found:
         return "", ""
@@ -177,7 +177,7 @@ def wear(name: str, it: Results) -> tuple[str, str]:
     text += f"most {found['max_erases']}, of {readable.count(round(rated))} rated."
     heading = f"Wear is {'even' if even else 'uneven'}"
     if found["mean_erases"] < FEWEST_ERASES:
-        # Blocks that were hardly erased show no uneven wear.
+        # Few erases per block do not show uneven wear.
         heading = f"A mean erase count of {readable.grouped(found['mean_erases'])}"
     life = lifetime.of(it)
     if life is not None and life.host_bytes is not None and life.drive_writes_per_day is not None:
@@ -211,7 +211,7 @@ def _map(name: str, it: Results) -> str:
 
 
 def units(it: Results) -> tuple[str, str]:
-    """Unit utilisation: its finding, and bars."""
+    """Unit utilisation: finding and bars."""
     drawn = figures.units(it, MAX_UNITS)
     if drawn.empty():
         return "", ""
@@ -236,7 +236,7 @@ def units(it: Results) -> tuple[str, str]:
     text = svg.draw(drawn)
     if len(shown) > MAX_UNITS:
         text += f"<p>The busiest {MAX_UNITS} of {len(shown)}.</p>"
-    if equal and len(shown) > FEW_UNITS:  # the heading has said it
+    if equal and len(shown) > FEW_UNITS:  # stated in the heading
         text = f"<details><summary>Each {words}</summary>{text}</details>"
     buses = (it.get("buses") or {}).get("busy") or []
     if buses:
@@ -257,7 +257,7 @@ def experiment(it: Results) -> str:
 
 
 def every_key(name: str, it: Results) -> str:
-    """The experiment as a file, behind a line that opens it."""
+    """The experiment as a file, in a collapsed block."""
     stack = layers.from_mapping("the experiment", it.experiment.to_dict())
     toml = _core.resolve(stack)
     what = f"{name}: every key" if name else "Every key"
@@ -269,7 +269,7 @@ def every_key(name: str, it: Results) -> str:
 
 
 def setting(value: Any) -> str:
-    """The value of a key: a large size as on a label.
+    """The value of a key; large sizes in decimal units.
 
     >>> setting("781250000KiB"), setting("937692504KiB"), setting("512KiB"), setting(None)
     ('800GB', '960.2GB', '512KiB', '\u2013')
@@ -291,7 +291,7 @@ def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
 
 
 def placement(it: Results) -> tuple[str, str]:
-    """Placement handles: the curve of write amplification, and each handle."""
+    """Placement handles: the curve of write amplification, and a row per handle."""
     found = it.get("fdp")
     if not found or not found["host_bytes"]:
         return "", ""

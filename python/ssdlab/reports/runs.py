@@ -1,4 +1,4 @@
-"""The page of one run, or of several beside each other."""
+"""The page of one run, or of several side by side."""
 
 from __future__ import annotations
 

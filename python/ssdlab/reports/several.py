@@ -16,7 +16,7 @@ from ssdlab.results.records import PARTS, part_labels
 from ssdlab.results.verdict import verdict
 from ssdlab.settings import settings
 
-#: Keys that change nothing in a run but what it records.
+#: Keys that only change the recording of a run.
 RECORDING = ("run.timeline",)
 #: Keys by which a run is named.
 MAX_NAMED = 2
@@ -24,13 +24,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Row(NamedTuple):
-    """A figure in which runs are compared."""
+    """A compared figure."""
 
     name: str
-    #: From a run to its figure.
+    #: Function from a run to its figure.
     value: Callable[[Results], float | None]
     unit: str
-    #: The words for less and for more; whether less is better, None if neither is.
+    #: Words for less and more; True if less is better, None if neither is.
     less: str
     more: str
     less_is_better: bool | None
@@ -149,14 +149,14 @@ def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
 
 
 def short_key(key: str) -> str:
-    """A key as `--set` also takes it."""
+    """Short form of a key that `--set` accepts."""
     for prefix in ("device.", "workload."):
         key = key.removeprefix(prefix)
     return key
 
 
 def names(results: Sequence[Results]) -> list[str]:
-    """Name of each run: a letter, and the keys in which it differs."""
+    """Name of each run: a letter, and its differing keys."""
     changed = differing(results)
     found = []
     for n, it in enumerate(results):
@@ -207,7 +207,7 @@ def _lead(named: figures.Named, title: str) -> str:
 
 
 def _sentence(named: figures.Named) -> str:
-    """The faster run, by how much, and at what cost."""
+    """Sentence on the faster run, the ratio, and its cost."""
     done = [(n, it) for n, it in named if it.host.all.requests and it.host.all.mean_us is not None]
     if len(done) < 2:
         return "Too few of these runs completed requests to compare them."
@@ -370,13 +370,13 @@ def _where(named: figures.Named) -> Section:
             ranks += (
                 f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
             )
-            # Parts and colours are those of the means above.
+            # Components and colours match the means above.
             ranks += svg.stacks(by_rank, legend=False)
     return Section("time", _part_heading(named), body + ranks, note)
 
 
 def _part_heading(named: figures.Named) -> str:
-    """The part whose time differs most between the first two runs."""
+    """The component with the largest difference between the first two runs."""
     hosts = [it.host.all for _, it in named[:2]]
     if len(named) > 2 or not all(host.requests for host in hosts):
         return "Where the time goes"
@@ -396,7 +396,7 @@ def _each(
     describe: Callable[[Results], tuple[str, str]],
     value: Callable[[Results], float | None],
 ) -> str:
-    """The section of each run; behind a line that opens it where `value` does not differ."""
+    """The section of each run, collapsed if `value` does not differ."""
     values = [value(it) for _, it in named]
     first = values[0]
     if first is not None and all(it is not None and readable.same(first, it) for it in values):

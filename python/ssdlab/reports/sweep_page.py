@@ -1,4 +1,4 @@
-"""The page of a sweep: its best points, what each parameter does, every point."""
+"""The page of a sweep: best points, effect of each parameter, all points."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ssdlab.sweeps.result import Sweep
 from ssdlab.sweeps.seeds import SEED, rows_of
 from ssdlab.sweeps.table import Goals, Objective, margin_of
 
-#: Objectives drawn for a sweep that names none.
+#: Default objectives in figures.
 DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
-#: Rows of the table.
+#: Maximum number of rows in the table.
 MAX_ROWS = 500
-#: Rows of what misses the constraints.
+#: Maximum number of rows for points that miss the constraints.
 NEAREST = 10
-#: Maximum number of parameters and figures for lines across them.
+#: Maximum number of parameters and metrics in parallel coordinates.
 FEWEST_PARALLEL = 4
 
 
@@ -91,7 +91,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
 
 
 def _rows(sweep: Sweep) -> Rows:
-    """A row for each point; where seeds are repeated, for each design, with means and margins."""
+    """A row per point; with repeated seeds a row per design, with means and margins."""
     means = sweep.means()
     if not means:
         return [
@@ -109,7 +109,7 @@ def _rows(sweep: Sweep) -> Rows:
 
 
 def _what_dots_are(parameters: int, seeds: int) -> str:
-    """Meaning of the dots of a figure by a parameter."""
+    """Meaning of the dots in a figure over a parameter."""
     if parameters > 1:
         return "Dot: mean over the other parameters; bar: minimum to maximum."
     if seeds > 1:
@@ -137,7 +137,7 @@ def _values(rows: Rows, name: str) -> list[float]:
 
 
 def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
-    """The sentence that no point keeps the constraints."""
+    """Sentence for a sweep in which no point satisfies the constraints."""
     limits = (
         f"{short(it.column)} {it.sign} {figures.value_text(it.limit, it.column)}"
         for it in goals.constraints
@@ -156,7 +156,7 @@ def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
 
 
 def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
-    """The best point in the first figure, and the range of the points."""
+    """Sentence on the best point by the first objective, and the range of all points."""
     goal = goals.objectives[0]
     stored = filter(goals.kept, rows)
     having = [row for row in stored if isinstance(row.get(goal.column), int | float)]
@@ -200,7 +200,7 @@ def _best_heading(rows: Rows, goals: Goals, front: int) -> str:
 
 
 def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
-    """The parameter whose values change the mean of a figure most."""
+    """The parameter with the largest effect on the mean of an objective."""
     reach = {}
     for name in varied:
         groups: dict[str, list[float]] = {}
@@ -245,7 +245,7 @@ def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequen
 
 
 def _nearest(rows: Rows, goals: Goals, varied: Sequence[str]) -> str:
-    """The points that miss the constraints least."""
+    """The points nearest to the constraints."""
     having = [row for row in rows if goals.miss(row) < float("inf")]
     said: dict[str, str] = {}
     for it in goals.constraints:
@@ -263,7 +263,7 @@ def _nearest(rows: Rows, goals: Goals, varied: Sequence[str]) -> str:
 
 
 def _cell(row: dict[str, Any], name: str) -> str:
-    """A value, with half of its interval where seeds are repeated."""
+    """A value, with its margin if seeds are repeated."""
     text, half = figures.value_text(row.get(name), name), row.get(margin_of(name))
     return f"{text} \u00b1 {figures.value_text(half, name)}" if text and half else text
 

@@ -1,4 +1,4 @@
-"""Flash operations in the recorded window: a drawing that the reader enlarges, and a table."""
+"""Flash operations in the recorded window: a drawing with zoom, and a table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ssdlab.readable import count, counted, time
 from ssdlab.results import Results, figures
 from ssdlab.units import time_text
 
-#: Operations drawn on a page.
+#: Maximum number of operations drawn.
 MAX_DRAWN = 20_000
-#: Lanes drawn: the busiest.
+#: Maximum number of lanes drawn: the busiest ones.
 MAX_LANES = 64
 #: A window with fewer operations gets a note, which proposes one with enough of them.
 FEW, ENOUGH = 100, 1_000
@@ -66,7 +66,7 @@ def _wider(timeline: Mapping[str, Any], number: int, simulated_seconds: float) -
 
 
 def _table(operations: Sequence[tuple[Any, ...]]) -> str:
-    """The operations of each kind: how many, how long, and how long they had to do with the bus."""
+    """Number, duration and bus time of each kind of operation."""
     rows = []
     for kind in kinds():
         of_kind = [(stop - start, bus) for it, start, stop, bus in operations if it == kind]

@@ -1,4 +1,4 @@
-"""True if a run's figures may be trusted: its warnings, and other checks."""
+"""Reliability of a run's figures: warnings and other checks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from ssdlab.results import Results
 from ssdlab.results.facts import Facts
 from ssdlab.results.figures import FEWEST_SLOWER, kinds
 
-#: A check: kind ("" passed, "w" a warning, "i" to know), name, sentence.
+#: A check: kind ("" passed, "w" warning, "i" information), name, sentence.
 Check = tuple[str, str, str]
 
-#: Blocks taken from the reserve per erased block; above this the run is not in steady state.
+#: Maximum number of blocks taken from the reserve per erased block in steady state.
 BEHIND = 0.5
 
 #: The topic of each warning, in a word or two.
@@ -59,7 +59,7 @@ def checks(it: Results) -> list[Check]:
 
 
 def _endurance(life: lifetime.Lifetime) -> str:
-    """Basis of the estimate of the lifetime, or why there is none."""
+    """Basis of the lifetime estimate, or the reason for its absence."""
     if life.error is None:
         return f"{life.reason_and_bound}."
     return (
@@ -69,7 +69,7 @@ def _endurance(life: lifetime.Lifetime) -> str:
 
 
 def reserve(it: Results) -> str:
-    """The warning that writes used up erased blocks faster than cleaning made them, if they did."""
+    """Warning if writes used erased blocks faster than garbage collection produced them."""
     erased = (it.get("flash") or {}).get("block_erases") or 0
     free = (it.get("time_series") or {}).get("free_blocks") or []
     used = free[0] - free[-1] if free and erased else 0
@@ -83,7 +83,7 @@ def reserve(it: Results) -> str:
 
 
 def behind(it: Results) -> list[str]:
-    """Checks beside the warnings of a run, which change how its figures are read."""
+    """Further checks of a run, which affect the meaning of its figures."""
     said = reserve(it)
     return [f"cleaning behind: {said}"] if said else []
 

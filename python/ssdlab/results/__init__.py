@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The schema of results that this version writes and reads.
 SCHEMA = _core.SCHEMA
-#: Name of the results of `ssdlab run --out`.
+#: File name of results in the directory of `ssdlab run --out`.
 FILE = "results.json"
 
 
@@ -68,8 +68,7 @@ class Results(Part):
     def load(cls, path: str | os.PathLike[str]) -> Results:
         """The results in the JSON file `path`, or in the directory of `ssdlab run --out`.
 
-        Raises `InputError` if it cannot be read, or is no results of the schema that this version
-        reads.
+        Raises `InputError` if it cannot be read, or has no results of this version's schema.
         """
         from pathlib import Path
 
@@ -91,13 +90,13 @@ class Results(Part):
         return cls(json.loads(text))
 
     def to_json(self) -> str:
-        """The results as JSON text, one key a line, with a line feed at the end."""
+        """The results as JSON text, one key per line, with a final line feed."""
         return json.dumps(self._data, indent=2) + "\n"
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the results to the JSON file `path` atomically.
 
-        Raises `OSError`, also for a file there that has no results, unless `force` is given.
+        Raises `OSError`, also for an existing file without results, unless `force` is given.
         """
         from pathlib import Path
 
@@ -122,18 +121,18 @@ class Results(Part):
     def why(self, goal: str | None = None, **arguments: Any) -> Why:
         """Try single changes of the experiment, ranked by their effect.
 
-        `goal` is the figure to improve: p99, mean, throughput, tbw, cost, watts, or any column of
-        a sweep; what hurts most if None. Other arguments: `among` are the groups of changes
-        (settings, load, hardware, drives), `own` changes of yours (`["device.channels=4"]`),
-        `requests` those of a simulation, `workers` how many run at once, and `progress` is called
-        with the simulations done and to do. Raises `InputError`.
+        `goal` is the metric to improve: p99, mean, throughput, tbw, cost, watts, or any column of a
+        sweep; None chooses the worst. Other arguments: `among`: groups of changes (settings, load,
+        hardware, drives); `own`: your changes (`["device.channels=4"]`); `requests`: requests per
+        simulation; `workers`: parallel simulations; `progress` is called with the numbers of
+        completed and all simulations. Raises `InputError`.
         """
         import ssdlab
 
         return ssdlab.Why.of(self, goal=goal, **arguments)
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with a row for each kind of request: figures by their path.
+        """A `pandas.DataFrame` with a row per kind of request, and figures by path.
 
         Raises `InputError` without pandas.
         """
@@ -201,7 +200,7 @@ class Results(Part):
         return sorted(kinds, key=lambda kind: KINDS.index(kind[0]))
 
     def _amplification(self) -> float | None:
-        """In bytes; results of an older version have it in pages only."""
+        """Write amplification in bytes; in pages for results of an older version."""
         flash = self._data.get("flash", {})
         in_pages: float | None = flash.get("write_amplification")
         in_bytes: float | None = flash.get("write_amplification_bytes", in_pages)

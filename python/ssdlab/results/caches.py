@@ -1,4 +1,4 @@
-"""Display of a cache in front of a device, of a disk that stops, and of snapshots."""
+"""Display of a caching device, of a disk's standby, and of snapshots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdlab.units import count, decimal_size, percent
 
 
 def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Standby time of a disk, and its starts."""
+    """Standby time of a disk, and number of spin-ups."""
     found = disk.get("standby")
     if not found:
         return []
@@ -24,7 +24,7 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Number of copy-on-write snapshots, and the space that only they hold."""
+    """Number of copy-on-write snapshots, and space held by them alone."""
     found = flash.get("snapshots")
     if not found:
         return []
@@ -38,7 +38,7 @@ def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def facts(cache: Record | None) -> RenderableType | None:
-    """Facts about a cache in front."""
+    """Facts about a caching device."""
     if not cache:
         return None
     rows = [("lines used", f"{count(cache.lines_used)} of {count(cache.lines)}")]

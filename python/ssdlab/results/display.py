@@ -33,7 +33,7 @@ Again = Callable[[str], str]
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
 SHORTEST_BAR = 8
-#: Why a device refuses a request, by the status of its answer.
+#: Reason for a rejected request, by completion status.
 REFUSALS = {
     "read_only": ("Refused", "end of life reached, writes are refused"),
     "unreadable": ("Failed", "the data are lost"),
@@ -83,7 +83,7 @@ def results_table(results: Results, file: IO[str]) -> str:
 
 
 def _zones(results: Results) -> RenderableType | None:
-    if not results.get("zones"):  # most drives have none: a plain start imports little
+    if not results.get("zones"):  # imported on demand, as most drives have none
         return None
     from ssdlab.results.zones import part
 
@@ -91,7 +91,7 @@ def _zones(results: Results) -> RenderableType | None:
 
 
 def _seldom(results: Results, section: str) -> RenderableType | None:
-    """A section that few runs have: a plain start imports little."""
+    """A rare section, whose renderer is imported on demand."""
     found = results.get(section)
     if not found:
         return None
@@ -101,7 +101,7 @@ def _seldom(results: Results, section: str) -> RenderableType | None:
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
-    """Helpful change of a trial, as text for `file`; `again` says the command that does it."""
+    """A trial's helpful change, as text for `file`; `again` gives the command for it."""
     canvas = Canvas(file)
     said = Text(advice.sentence.replace("\u202f", " "))
     return f"\n{canvas.draw([said])}{continued(again(advice.change), canvas.width)}\n"
@@ -125,7 +125,7 @@ def verdict_of(results: Results) -> Verdict | None:
     """
     host = results.host.all
     known = host.get("breakdown_us") and "min_us" in host and results.get("units")
-    if results.get("live") is not None:  # what limits it is also the machine that serves it
+    if results.get("live") is not None:  # the serving machine limits it too
         return None
     return verdict(results) if known else None
 
@@ -147,7 +147,7 @@ def _latencies(host: Host) -> RenderableType | None:
     kinds = _kinds(host)
     if not kinds:
         return None
-    if len(kinds) > 1:  # with one kind, "all" would repeat it
+    if len(kinds) > 1:  # with one kind, "all" would be redundant
         kinds.append(("all", host.all))
     times = ("mean", "p50", "p95", "p99", "p99.9", "max")
     table = Columns(["", "requests", "IOPS", "MB/s", *times], keys=1)
@@ -187,7 +187,7 @@ def _classes(classes: Record | None) -> RenderableType | None:
 
 
 def _failures(host: Host) -> RenderableType | None:
-    """Requests that the device refused, which the latencies above do not include."""
+    """Rejected requests, which are excluded from latencies."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
         counted = [
@@ -200,7 +200,7 @@ def _failures(host: Host) -> RenderableType | None:
 
 
 def _ended(host: Kind, status: str) -> int:
-    """Number of requests of a kind with that status. Results of an older version do not say it."""
+    """Number of requests of a kind with that status; absent in results of an older version."""
     failures = host.get("failures", {"read_only": host.get("failed", 0)})
     return int(failures.get(status, 0))
 
@@ -208,7 +208,7 @@ def _ended(host: Kind, status: str) -> int:
 def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | None:
     labels = part_labels([results])
     measured = results.host.all.get("breakdown_us", {})
-    # Results of another version may have a part that this one does not know.
+    # Results of another version may have unknown components.
     keys = [*PARTS, *(key for key in measured if key not in PARTS)]
     values = [measured.get(key) or 0.0 for key in keys]
     total = sum(values)
@@ -227,7 +227,7 @@ def _flash(results: Results) -> RenderableType | None:
     flash = results.get("flash")
     if not flash:
         return None
-    # Results of an older version have no bytes.
+    # Results of an older version lack bytes.
     in_pages = flash["write_amplification"]
     amplification = flash.get("write_amplification_bytes", in_pages)
     rows = [
@@ -291,7 +291,7 @@ def _wear(results: Results) -> RenderableType | None:
 
 
 def _written(life: lifetime.Lifetime) -> str:
-    """Bytes that the host may write, with their error, or why they are not known."""
+    """Host bytes until end of life, with their error, or the reason for their absence."""
     if life.host_bytes is None:
         return life.why_not
     around = f" ± {100 * life.error:.2g}%" if life.error is not None else ""
@@ -299,7 +299,7 @@ def _written(life: lifetime.Lifetime) -> str:
 
 
 def _lifetime(results: Results) -> RenderableType | None:
-    """Why the lifetime is not known, and what measures it."""
+    """Reason for an unknown lifetime, and a way to measure it."""
     life = lifetime.of(results)
     if life is None or life.known or life.unlimited or life.reason is None:
         return None
@@ -308,7 +308,7 @@ def _lifetime(results: Results) -> RenderableType | None:
 
 def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     """Health as in the drive's log, on one line."""
-    if not health:  # results of an older version have none
+    if not health:  # absent in results of an older version
         return None
     written = 512e-6 * health["data_units_written"]
     amount = decimal_size(written * 1e9)
@@ -371,7 +371,7 @@ def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
         max(map(len, column))
         for column in zip(*((unit["name"], busy, notes) for unit, busy, notes in rows), strict=True)
     )
-    if neighbours + SHORTEST_BAR > width:  # the bar and its number say the most
+    if neighbours + SHORTEST_BAR > width:  # keep the bar and its number
         neighbours -= max(len(notes) for _, _, notes in rows)
         rows = [(unit, busy, "") for unit, busy, _ in rows]
     cells = max(0, min(UNIT_BAR, width - neighbours))
@@ -382,7 +382,7 @@ def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
 
 
 def _errors(live: Any) -> str:
-    """The difference between measured latencies and the model's, and where it is seen."""
+    """Difference between measured and simulated latencies, and its observer."""
     error = live.error
     if error.mean is None or error.p99 is None:
         return "unknown"

@@ -13,9 +13,9 @@ from ssdlab.results import Results
 from ssdlab.results.records import PARTS, Kind, Record, part_labels
 from ssdlab.units import plural
 
-#: Bands of requests from this rank on are the tail.
+#: Rank from which bands of requests count as the tail.
 FROM = 0.99
-#: Requests of a kind below this count have no p99.
+#: Minimum number of requests of a kind for a p99.
 FEWEST = 200
 NOUNS = {"all": "requests", "flush": "flushes"}
 
@@ -23,7 +23,7 @@ _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
 
 
 class Facts:
-    """A run as the rules see it. Shares are relative to the mean latency of all requests."""
+    """A run's input to the rules. Shares are relative to the mean latency of all requests."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -33,7 +33,7 @@ class Facts:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each part of the mean, by the part's role."""
+        """Share of each latency component, by role."""
         parts = self.all.breakdown_us
         return {
             part_role(part): (parts.get(part) or 0.0) / self.mean if self.mean else 0.0
@@ -41,12 +41,12 @@ class Facts:
         }
 
     def share(self, *parts: str) -> float:
-        """The share of these parts together."""
+        """Total share of these components."""
         return sum(self.shares.get(part, 0.0) for part in parts)
 
     @property
     def largest(self) -> str:
-        """The part that takes most of the mean."""
+        """The largest component of the mean."""
         return max(self.shares, key=lambda part: self.shares[part])
 
     @cached_property
@@ -56,7 +56,7 @@ class Facts:
 
     @cached_property
     def busy(self) -> float | None:
-        """The mean share of the time in which a unit was busy; of a disk's heads, theirs."""
+        """Mean utilisation of the units, or of a disk's heads."""
         if self.units:
             return float(sum(unit.busy for unit in self.units) / len(self.units))
         disk = self.results.get("disk")
@@ -64,24 +64,24 @@ class Facts:
 
     @cached_property
     def busiest(self) -> float:
-        """The share of the time in which the busiest unit was busy."""
+        """Utilisation of the busiest unit."""
         return max((unit.busy for unit in self.units), default=self.busy or 0.0)
 
     @cached_property
     def cleaning(self) -> float:
-        """The mean share of the time in which a unit cleaned."""
+        """Mean share of unit time spent in garbage collection."""
         units = self.units
         return sum(unit.get("cleaning") or 0.0 for unit in units) / len(units) if units else 0.0
 
     @cached_property
     def buses(self) -> float | None:
-        """The mean share of the time in which a bus was busy."""
+        """Mean utilisation of the buses."""
         busy = (self.results.get("buses") or {}).get("busy")
         return sum(busy) / len(busy) if busy else None
 
     @cached_property
     def link(self) -> float | None:
-        """The share of the time that the requests' bytes kept the host link busy, at most."""
+        """Upper bound of the host link's utilisation, from the requests' bytes."""
         bandwidth = self.bandwidth
         rate = self.all.mb_per_s
         return None if not bandwidth or rate is None else min(1.0, rate / bandwidth)
@@ -95,7 +95,7 @@ class Facts:
 
     @property
     def outstanding(self) -> int | None:
-        """Requests that a closed loop keeps outstanding."""
+        """Queue depth of a closed loop."""
         load = self.results.experiment.get("workload")
         if load is None or load.get("outstanding") is None:
             return None
@@ -103,7 +103,7 @@ class Facts:
 
     @property
     def overloaded(self) -> bool:
-        """True if more was due than was answered, as the engine found."""
+        """True if the offered load exceeded the throughput, by the engine's warning."""
         return "overloaded" in self.results.warning_names()
 
     @cached_property
@@ -116,7 +116,7 @@ class Facts:
 
     @property
     def drive(self) -> str:
-        """Prefix of the drive's keys: a member's, where the device is an array."""
+        """Prefix of the drive's keys; a member's for an array."""
         array = self.setting("device.kind") == "array"
         return "device.member" if array else "device"
 
@@ -127,14 +127,14 @@ class Facts:
         return size is not None and not str(size).startswith("0")
 
     def setting(self, key: str) -> Any:
-        """The value of a key of the experiment; None where it has none."""
+        """The value of an experiment's key; None if absent."""
         value: Any = self.results.experiment
         for word in key.split("."):
             value = value.get(word) if isinstance(value, Mapping) else None
         return value
 
     def quantity(self, key: str) -> float | None:
-        """The bytes of a key that is a size."""
+        """The value of a size key, bytes."""
         found = _QUANTITY.fullmatch(str(self.setting(key)))
         units = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}
         return float(found[1]) * units[found[2]] if found and found[2] in units else None
@@ -146,13 +146,13 @@ class Facts:
             return None
         number = float(found[1]) * factor
         whole = isinstance(self.setting(key), int)
-        # In digits: an exponent is not read before a unit.
+        # Digits only: an exponent before a unit is invalid.
         digits = str(round(number)) if whole else f"{float(f'{number:.6g}'):.12f}"
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
         return f"{key}={digits}{found[2]}"
 
     def load(self) -> str:
-        """Utilisation of the parts that did not limit the drive, for a sentence."""
+        """Utilisation of the units, for a sentence."""
         stated = []
         if self.busy is not None and self.units:
             stated.append(
@@ -194,7 +194,7 @@ def _slowest(results: Results) -> str:
 
 
 def _mean(bands: list[Mapping[str, Any]], count: float) -> dict[str, float]:
-    """The mean of each part over the bands."""
+    """Mean of each component over the bands."""
     found: dict[str, float] = {}
     for band in bands:
         for part, us in band["breakdown_us"].items():

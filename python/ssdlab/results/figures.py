@@ -1,7 +1,7 @@
-"""The figures of a run, or of several beside each other: each is described here and nowhere else.
+"""All figures of a run, or of several side by side.
 
-A function takes results by name, the name being "" where there is only one, and returns a figure;
-an empty one where the results have nothing to show.
+A function takes results by name ("" for a single one) and returns a figure, which is empty without
+data.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 #: Results by name, such as "A cleaning.time=blocking".
 Named: TypeAlias = "Sequence[tuple[str, Results]]"
 
-#: Minimum start of a latency bin, relative to its end: there are eight of equal width to each
-#: doubling (`engine/src/stats.rs`).
+#: Minimum start of a latency bin, relative to its end: eight bins of equal width per doubling
+#: (`engine/src/stats.rs`).
 BIN_START = 8 / 9
-#: A curve ends where fewer requests are slower.
+#: Minimum number of slower requests; a curve ends below it.
 FEWEST_SLOWER = 10
 #: Minimum number of requests for percentiles.
 FEWEST_REQUESTS = 20
-#: A curve whose latencies are within this ratio is flat.
+#: Maximum ratio of latencies in a flat curve.
 FLAT = 1.25
-#: Empty part of the plot, as a ratio of latencies, for which a flat curve is left out.
+#: Gap to other curves, as a ratio of latencies, beyond which a flat curve is omitted.
 MAX_GAP = 3.0
-#: Up to this number of operations in a figure, each is labelled.
+#: Maximum number of operations with labels.
 MAX_TOLD = 2_000
 #: Colours of flash operations; other operations have the colour of a busy unit.
 OPERATIONS = {
@@ -48,7 +48,7 @@ OPERATIONS = {
 
 
 def kinds(results: Results) -> list[tuple[str, Kind | Record]]:
-    """The kinds of request that there were; all of them last, unless it would repeat the one."""
+    """The kinds of request that occurred, then all of them if there are several."""
     found = results._kinds()
     return found[:1] if len(found) == 2 else found
 
@@ -59,12 +59,12 @@ def letter(name: str) -> str:
 
 
 def run_role(place: int) -> str:
-    """The colour of the run at a place among those beside each other."""
+    """Colour of a run, by its position."""
     return RUNS[place] if place < len(RUNS) else "context"
 
 
 def each(named: Named) -> list[tuple[str, str, Kind | Record]]:
-    """Every kind of request of every result: the result's name, the kind, the figures."""
+    """Every kind of request of every result: result name, kind, figures."""
     return [(letter(name), kind, host) for name, it in named for kind, host in kinds(it)]
 
 
@@ -84,7 +84,7 @@ def latency(named: Named) -> Figure:
     if len(named) == 1:
         told = flat(named[0][1])
         visible = [(kind, kind, host) for kind, host in kinds(named[0][1]) if kind not in told]
-        # A line per kind; that of all requests lies between them.
+        # A line per kind; the line of all requests would lie between them.
         visible = visible[:-1] if len(visible) + len(told) > 1 else visible
     else:
         runs = [(name, run_role(n), it) for n, (name, it) in enumerate(named)]
@@ -92,7 +92,7 @@ def latency(named: Named) -> Figure:
     curves = [
         _curve(name, role, host)
         for name, role, host in visible
-        # Parts without time have no place on a logarithmic axis.
+        # A logarithmic axis excludes zero components.
         if host.requests >= FEWEST_REQUESTS and host.max_us > 0 and "histogram" in host
     ]
     cleaned = [_cleaned(it) for _, it in named]
@@ -108,9 +108,9 @@ def latency(named: Named) -> Figure:
 
 
 def flat(it: Results) -> dict[str, str]:
-    """Kinds of requests whose curve is a flat line far below the others, and what it would show.
+    """Kinds of requests with a flat curve far below the others, with a sentence that replaces it.
 
-    It would take a large part of the plot: a sentence replaces it.
+    The curve would take a large part of the plot.
     """
     found = [(kind, host) for kind, host in kinds(it) if kind != "all" and host.requests]
     found = [(kind, host) for kind, host in found if host.min_us > 0]
@@ -131,15 +131,15 @@ def _cleaned(it: Results) -> float | None:
 
 
 def _curve(name: str, role: str, host: Kind | Record) -> Series:
-    """The latency that a share of the requests does not exceed, from the shortest on."""
+    """Latency by percentile, in ascending order."""
     shares, below, done = [0.0], [host.min_us], 0
     for bound, number in zip(host.histogram.below_us, host.histogram.requests, strict=True):
-        # Empty bins are left out of the histogram: over them the curve is upright.
+        # The histogram omits empty bins: over them the curve is vertical.
         if bound * BIN_START > below[-1]:
             below.append(bound * BIN_START)
             shares.append(done / host.requests)
         done += number
-        # Nothing is slower than the slowest request, wherever its bin ends.
+        # The maximum latency bounds the last bin.
         below.append(min(bound, host.max_us))
         shares.append(done / host.requests)
     end = 1 - FEWEST_SLOWER / host.requests
@@ -175,7 +175,7 @@ def breakdown(named: Named) -> Figure:
 
 
 def _parts(words: Sequence[str], rows: Sequence[Record], labels: Mapping[str, str]) -> list[Series]:
-    """The parts of latencies as bars that are put together."""
+    """Latency components as stacked bars."""
     return [
         Series(label, words, [row.get(part) or 0.0 for row in rows], "bars", role=part_role(part))
         for part, label in labels.items()
@@ -183,7 +183,7 @@ def _parts(words: Sequence[str], rows: Sequence[Record], labels: Mapping[str, st
     ]
 
 
-#: The names of the bands of requests by rank, by where each begins.
+#: Names of the bands of requests, by first rank.
 BANDS = {
     0.0: "up to p50",
     0.5: "p50 to p90",
@@ -201,7 +201,7 @@ def band_name(row: Record) -> str:
 def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None = None) -> Figure:
     """Time by component and rank of the request, each band as 100 %; needs `host.bands`.
 
-    Few requests have no ranks worth a bar.
+    Empty for few requests.
     """
     many = host.requests >= FEWEST_REQUESTS
     rows = [row for row in host.get("bands") or [] if row.requests and many]
@@ -214,7 +214,7 @@ def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None 
         name,
         Axis(
             words=words,
-            # A band within one bin of the histogram has the mean of the bin.
+            # A band within one histogram bin has the bin's mean.
             notes=[readable.time(min(max(r.mean_us, r.from_us), r.to_us)) for r in rows],
             below=[f"{readable.time(row.from_us)} to {readable.time(row.to_us)}" for row in rows],
         ),
@@ -226,7 +226,7 @@ def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None 
 
 
 def units(results: Results, most: int | None = None) -> Figure:
-    """The share of the time that each unit serves requests and cleans; the busiest `most`."""
+    """Share of time that each unit serves requests and cleans, for the `most` busiest units."""
     visible = [*(results.get("units") or [])]
     if most is not None and len(visible) > most:
         visible = sorted(visible, key=lambda unit: -unit.busy)[:most]
@@ -293,7 +293,7 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
 
 
 def _busiest(every: Sequence[tuple[Any, ...]], lanes: int, most: int) -> list[int]:
-    """The lanes with most operations, in their own order."""
+    """The lanes with the most operations, in lane order."""
     counts = [0] * lanes
     for operation in every:
         counts[operation[0]] += 1
@@ -306,7 +306,7 @@ def _told(lane: str, kind: str, start: int, stop: int, bus: int) -> str:
 
 
 def wear(name: str, results: Results) -> Figure:
-    """Erase counts of the blocks, by place."""
+    """Erase counts of the blocks, by position."""
     rows = [row.to_dict() for row in (results.get("wear") or {}).get("map") or []]
     worn = any(mean for row in rows for mean in row["mean_erases"])
     blocks = rows[0]["blocks_per_cell"] if rows else 1
@@ -321,7 +321,7 @@ def wear(name: str, results: Results) -> Figure:
 
 
 def erasures(results: Results) -> Figure:
-    """Blocks by how often they were erased; needs `wear.blocks_by_erases`."""
+    """Histogram of blocks by erase count; needs `wear.blocks_by_erases`."""
     found = (results.get("wear") or {}).get("blocks_by_erases")
     if not found or len(found["blocks"]) < 2:
         return Figure("", Axis(), Axis())
@@ -335,7 +335,7 @@ def erasures(results: Results) -> Figure:
 
 
 def placement(results: Results) -> Figure:
-    """Write amplification over what the host wrote, of a drive with placement handles."""
+    """Write amplification over host bytes written, for a drive with placement handles."""
     curve = (results.get("fdp") or {}).get("write_amplification_curve") or []
     if len(curve) < 2:
         return Figure("", Axis(), Axis())

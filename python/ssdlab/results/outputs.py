@@ -1,7 +1,7 @@
 """Results in the forms of other tools.
 
 `fio` is the subset of fio's JSON output that plotting scripts use; `diskspd` is DiskSpd's table.
-Both are made from the results alone, and say nothing that the results do not.
+Both contain only data from the results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ssdlab.results import Results
 NS_PER_US = 1000
 KIB = 1024
 MIB = 1024 * 1024
-#: The rows of DiskSpd's table of percentiles that the results have, in its words.
+#: Rows of DiskSpd's percentile table that the results have, with its labels.
 DISKSPD_PERCENTILES = {
     "50": "50th",
     "90": "90th",
@@ -35,9 +35,8 @@ DISKSPD_PERCENTILES = {
 def fio(results: Results) -> str:
     """The results in the form of fio's `--output-format=json`; times in ns, `bw` in KiB/s.
 
-    It is one job, or one for each group of jobs that a `stonewall` of a job file keeps apart.
-    The latency is from submission to completion, fio's `lat_ns`. The simulator has no submission
-    latency of its own, so `clat_ns` is the same.
+    One job, or one for each group of jobs between `stonewall`s. The latency is from submission to
+    completion, fio's `lat_ns`. The simulator has no submission latency, so `clat_ns` is equal.
     """
     is_fio = results.experiment.workload.kind == "fio"
     sections = _sections(results.experiment.workload) if is_fio else {}
@@ -45,7 +44,7 @@ def fio(results: Results) -> str:
         names = sorted(apart, key=_places([*sections]))
         jobs = [_fio_group(name, n, apart[name]) for n, name in enumerate(names)]
         for each in jobs:
-            # Concurrent jobs share their figures, so that no section describes them.
+            # Concurrent jobs share their figures, so no single section describes them.
             if len(jobs) == len(sections) and each["jobname"] in sections:
                 each["job options"] = sections[each["jobname"]]
         text = {"fio version": f"ssdlab-{results.version}", "jobs": jobs}
@@ -80,7 +79,7 @@ def _sections(workload: Any) -> dict[str, dict[str, str]]:
 
 
 def _places(sections: list[str]) -> Callable[[str], tuple[int, str]]:
-    """Position of a group of jobs in the job file; results have them by name."""
+    """Positions of groups of jobs in the job file, by name."""
 
     def place(name: str) -> tuple[int, str]:
         base, _, number = name.rpartition(" ")
@@ -92,7 +91,7 @@ def _places(sections: list[str]) -> Callable[[str], tuple[int, str]]:
 
 
 def _fio_group(name: str, number: int, stats: Any) -> dict[str, Any]:
-    """The jobs of a phase; its time is from its first request to its last answer."""
+    """The jobs of a phase; its runtime is from its first request to its last completion."""
     every = stats.all
     seconds = every.requests / every.iops if every.iops else 0.0
     job: dict[str, Any] = {"jobname": name, "groupid": number, "error": 0}
@@ -100,7 +99,7 @@ def _fio_group(name: str, number: int, stats: Any) -> dict[str, Any]:
 
 
 def _fio_options(closed: Any) -> dict[str, str]:
-    """The options of the fio job that asks as a closed loop does."""
+    """The fio options equivalent to a closed loop."""
     order = "" if closed.random_share == 0 else "rand"
     options = {
         "rw": order + {0: "write", 1: "read"}.get(closed.read_share, "rw"),
@@ -149,7 +148,7 @@ def _fio_direction(stats: Any, seconds: float) -> dict[str, Any]:
 def diskspd(results: Results) -> str:
     """The results in DiskSpd's form: totals, reads, writes, then percentiles, times in ms.
 
-    Of a load of DiskSpd without its warm-up and cool-down, and each command line with its name.
+    For a load of DiskSpd without warm-up and cool-down, with the name of each command line.
     """
     apart = results.get("classes") if results.experiment.workload.kind == "diskspd" else None
     measured = [name for name in apart or () if name.endswith(MEASURED)]
@@ -171,7 +170,7 @@ MEASURED = "measured"
 
 
 def _line_of(name: str) -> int:
-    """Line of the command line with that class; 0 of the only one."""
+    """Number of the command line for that class; 0 if there is only one."""
     found = re.search(r"\d+", name)
     return int(found[0]) if found else 0
 

@@ -1,7 +1,7 @@
-"""The figures over simulated time: strips that share one axis, described here and nowhere else.
+"""All figures over simulated time: strips that share one axis.
 
-A strip is a row of `STRIPS`: a function from results by name to a figure, which is empty where the
-results have nothing to show.
+A strip is a row of `STRIPS`: a function from results by name to a figure, which is empty without
+data.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ssdlab.results.records import Kind
 if TYPE_CHECKING:
     from ssdlab.results import Results
 
-#: Points of a line; more would be narrower than two pixels.
+#: Maximum number of points per line: more would be narrower than two pixels.
 MAX_POINTS = 256
 
 TIME = Axis("simulated time", unit="s")
 
 
 class Followed:
-    """The time series of a run, in groups of intervals of which there are at most `MAX_POINTS`."""
+    """The time series of a run, in at most `MAX_POINTS` groups of intervals."""
 
     def __init__(self, name: str, role: str, it: Results) -> None:
         self.name, self.role, self.results = name, role, it
@@ -42,15 +42,15 @@ class Followed:
         return [values[n : n + self.step] for n in range(0, len(values), self.step)]
 
     def sums(self, key: str) -> list[float]:
-        """Sums."""
+        """Sum of each group."""
         return [sum(group) for group in self.groups(key)]
 
     def rates(self, key: str) -> list[float | None]:
-        """Rates of cumulative figures; the last interval may have ended early."""
+        """Rates of counters; the last interval may be shorter."""
         return [*(number / self.seconds for number in self.sums(key)[:-1]), None]
 
     def weighted(self, key: str) -> list[float | None]:
-        """The mean of times over the requests of each group."""
+        """Mean of times, weighted by the requests of each group."""
         found: list[float | None] = []
         for values, numbers in zip(self.groups(key), self.groups("requests"), strict=True):
             weights = [n if v is not None else 0 for v, n in zip(values, numbers, strict=True)]
@@ -59,11 +59,11 @@ class Followed:
         return found
 
     def highest(self, key: str) -> list[float | None]:
-        """The greatest of each group."""
+        """Maximum of each group."""
         return [max((v or 0.0 for v in group), default=0.0) or None for group in self.groups(key)]
 
     def line(self, y: Sequence[float | None], name: str = "", dash: int = 0) -> Series:
-        """A line of this run: the run's colour, or the quantity's for a single run."""
+        """A line of this run, in the run's colour, or the quantity's for a single run."""
         return Series(name or self.name, self.at, y, role=self.role or "read", dash=dash)
 
     def reading(self, text: str, what: str = "") -> Reading:
@@ -72,7 +72,7 @@ class Followed:
 
 
 def followed(named: Named) -> list[Followed]:
-    """The results that have a time series; without roles where there is one."""
+    """The results with a time series; without roles if there is only one."""
     found = [
         (n, name, it)
         for n, (name, it) in enumerate(named)
@@ -83,7 +83,7 @@ def followed(named: Named) -> list[Followed]:
 
 
 def strips(named: Named) -> list[Figure]:
-    """Every strip that the results have something for."""
+    """All non-empty strips."""
     runs = followed(named)
     return [figure for strip in STRIPS for figure in strip(runs) if not figure.empty()]
 
@@ -99,7 +99,7 @@ def _requests(runs: list[Followed]) -> list[Figure]:
 
 
 def _latency(runs: list[Followed]) -> list[Figure]:
-    """Median and p99 where they are known, else mean and slowest; a strip for each of several."""
+    """Median and p99 if known, else mean and maximum; for several runs a strip each."""
     exact = all("p50_us" in run.series for run in runs)
     low, high = ("p50_us", "p99_us") if exact else ("mean_us", "max_us")
     words = ("median", "p99") if exact else ("mean", "slowest")
@@ -200,7 +200,7 @@ def _watts(runs: list[Followed]) -> list[Figure]:
 
 
 def _named(runs: list[Followed], lines: list[Series]) -> list[Series]:
-    """The lines, by the letters of the runs where there are several."""
+    """The lines, labelled by run if there are several."""
     several = any(run.role for run in runs)
     if not several:
         return lines
@@ -211,12 +211,12 @@ def _named(runs: list[Followed], lines: list[Series]) -> list[Series]:
 def _seen(
     title: str, axis: Axis, lines: list[Series], note: str, readings: list[Reading]
 ) -> list[Figure]:
-    """The figure, where there is anything to see."""
+    """The figure, if it has data."""
     there = [line for line in lines if any(line.y)]
     return [Figure(title, TIME, axis, there, note=note, readings=readings)] if there else []
 
 
-#: Every strip, from the top; one that is added here is in the report and in `plot.over_time()`.
+#: All strips from the top, for the report and `plot.over_time()`.
 STRIPS: tuple[Callable[[list[Followed]], list[Figure]], ...] = (
     _requests,
     _latency,

@@ -1,7 +1,7 @@
 """Results as matplotlib figures: `results.plot.latency()` and so on.
 
-Each call returns a `matplotlib.figure.Figure`, which a notebook shows and `savefig` keeps. Without
-matplotlib it raises `InputError` with the line that installs it.
+Each call returns a `matplotlib.figure.Figure`. Without matplotlib it raises `InputError` with the
+install command.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Plots:
     def latency(self, ax: Any = None, others: Sequence[Results] = ()) -> Any:
         """Latency by percentile in us, for each kind of request.
 
-        With `others`, a line for all requests of each result, in the order given. `ax` is what
-        every figure but `over_time` takes: axes of matplotlib's, onto which it is drawn.
+        With `others`, a line for all requests of each result, in the order given. All figures
+        except `over_time` take `ax`, matplotlib axes to draw onto.
         """
         named = self._named()
         if others:
@@ -40,14 +40,14 @@ class Plots:
         return self._sheet("breakdown", figures.breakdown(self._named()), ax=ax)
 
     def over_time(self) -> Any:
-        """Requests, latency and what the flash did, over simulated time: figures below each other.
+        """Requests, latency and flash activity over simulated time: figures below each other.
 
         Raises `InputError` if the run was too short for a time series.
         """
         return self._sheet("over_time", *over_time.strips(self._named()))
 
     def units(self, ax: Any = None) -> Any:
-        """The share of the time that each unit (package or die) serves requests and cleans."""
+        """Share of time that each unit (package or die) serves requests and cleans."""
         drawn = figures.units(self._results)
         if drawn.empty():
             raise InputError("plot.units: this device has no units")

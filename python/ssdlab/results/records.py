@@ -11,15 +11,15 @@ from ssdlab import _core
 if TYPE_CHECKING:
     from ssdlab.results import Results
 
-#: The parts of a latency in the order in which a request meets them: what people read, by key.
+#: Labels of latency components by key, in request order.
 PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
-#: Name of the last part of a device that has no flash.
+#: Label of the last component for a device without flash.
 HEADS, MEDIUM = "in the mechanics", "in the medium"
 #: Kinds of request in display order.
 KINDS = (*_core.request_kinds(), "all")
 
 
-#: A float; None if there is nothing to compute it from.
+#: A float; None without data.
 Measured: TypeAlias = Any
 
 
@@ -35,7 +35,7 @@ class Part(Mapping[str, Any]):
     """
 
     __slots__ = ("_data",)
-    #: Classes of nested objects, by key; other keys have `_other`.
+    #: Classes of nested objects by key; other keys use `_other`.
     _parts: ClassVar[Mapping[str, type[Part]]] = {}
     _other: ClassVar[type[Part]]
 
@@ -46,10 +46,10 @@ class Part(Mapping[str, Any]):
         name = key if isinstance(key, str) else f"{key:.10g}"
         return _wrapped(self._data[name], self._parts.get(name, self._other))
 
-    if not TYPE_CHECKING:  # which shall find a name that is misspelt
+    if not TYPE_CHECKING:  # type checkers must find misspelt names
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):  # never data; and `_data` itself while unpickling
+            if name.startswith("_"):  # never data; also `_data` itself while unpickling
                 raise AttributeError(name)
             try:
                 return self[name]
@@ -80,7 +80,7 @@ class Part(Mapping[str, Any]):
 
 
 def _valued(field: tuple[str, Any]) -> str:
-    """A field with its value; of an object or a list, how many it has."""
+    """A field with its value, or its length for an object or a list."""
     key, value = field
     if isinstance(value, Mapping | list):
         return f"{key}=<{len(value)}>"
@@ -101,13 +101,13 @@ Part._other = Record
 
 
 class Percentiles(Part):
-    """Latencies in us: `percentiles_us[99.9]` is what 99.9 % of the requests took at most."""
+    """Latencies in us: 99.9 % of the requests took at most `percentiles_us[99.9]`."""
 
     __slots__ = ()
 
 
 class Kind(Part):
-    """The requests of one kind (read, write, trim, flush), or all: counts, rates, latencies in us.
+    """Requests of one kind (read, write, trim, flush), or all: counts, rates, latencies in us.
 
     `iops` and `mb_per_s` (MB of 10^6 bytes) are per second of simulated time.
     """
@@ -123,7 +123,7 @@ class Kind(Part):
     max_us: float
     percentiles_us: Percentiles
     breakdown_us: Record
-    #: Shares of the requests that waited for nothing, and that waited for a unit that cleaned.
+    #: Shares of requests without waiting, and of requests that waited for a cleaning unit.
     no_wait_share: Measured
     met_cleaning_share: Measured
     bands: list[Record]
@@ -135,7 +135,7 @@ class Kind(Part):
 
 
 class Host(Part):
-    """Requests of the host, by kind; `all` is every kind together."""
+    """Host requests by kind; `all` combines them."""
 
     __slots__ = ()
     read: Kind
@@ -147,7 +147,7 @@ class Host(Part):
 
 
 class Cleaning(Part):
-    """Cleaning: blocks, pages that were moved, time in us, and the share of a victim reclaimed."""
+    """Garbage collection: blocks, moved pages, time in us, and the reclaimed share of a victim."""
 
     __slots__ = ()
     blocks_cleaned: int
@@ -186,7 +186,7 @@ class Flash(Part):
 
 
 class Wear(Part):
-    """Erasures of blocks: counted, left of the rating, and what may be written until the end."""
+    """Erases of blocks: counted, remaining of the rating, and host bytes until end of life."""
 
     __slots__ = ()
     mean_erases: float
@@ -207,7 +207,7 @@ class Wear(Part):
 
 
 class Elapsed(Part):
-    """Time of the run on this machine, in seconds and per second: not of the simulated time."""
+    """Wall-clock time of the run in seconds, and rates per wall-clock second."""
 
     __slots__ = ()
     wall_seconds: float
@@ -225,7 +225,7 @@ def _wrapped(value: Any, part: type[Part]) -> Any:
 
 
 def part_labels(results: Sequence[Results]) -> dict[str, str]:
-    """Names of the parts of a latency, of devices that may have no flash."""
+    """Labels of latency components, also for devices without flash."""
     cells = {
         PARTS["cell"] if it.get("flash") else HEADS if it.get("disk") else MEDIUM for it in results
     }

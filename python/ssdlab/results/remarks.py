@@ -1,4 +1,4 @@
-"""Remarks of a run beside its figures: warm-up, notices, steady state, threads."""
+"""Remarks on a run: warm-up, notices, steady state, threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ssdlab.units import count, decimal_size
 
 
 def warm_up(results: Results) -> Text | None:
-    """Number of requests left out."""
+    """Remark on excluded warm-up requests."""
     left_out = results.get("workload", {}).get("warm_up", 0)
     if not left_out:
         return None
@@ -26,7 +26,7 @@ def warm_up(results: Results) -> Text | None:
 
 
 def addresses(results: Results) -> Text | None:
-    """Mapping of a trace's addresses to the drive; None where no trace was replayed."""
+    """Mapping of a trace's addresses to the drive; None without a trace."""
     found = results.get("workload", {}).get("trace")
     if not found or not found["span_bytes"]:
         return None
@@ -51,9 +51,9 @@ def addresses(results: Results) -> Text | None:
 
 
 def notices(results: Results) -> Text | None:
-    """Requests that the workload skipped or changed, unless a warning mentions them."""
+    """Requests skipped or changed by the workload, unless a warning mentions them."""
     found = dict(results.get("workload", {}).get("notices", {}))
-    for warning in results.get("warnings") or []:  # which say it themselves
+    for warning in results.get("warnings") or []:  # mentioned there
         found = {name: n for name, n in found.items() if name not in warning["figures"]}
     notes = [f"{count(number)} {name}" for name, number in found.items() if number]
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
@@ -83,7 +83,7 @@ def _prepared_with(seen: Record) -> list[str]:
 
 
 def threads(used: Record | None) -> Text | None:
-    """Threads of the preparation, and the reason for fewer than requested."""
+    """Threads of the preconditioning, and the reason for fewer than requested."""
     if not used or not used.preparing:
         return None
     why = f" ({used.preparing_alone})" if used.preparing_alone else ""
@@ -91,7 +91,7 @@ def threads(used: Record | None) -> Text | None:
 
 
 def cache(found: Record | None) -> RenderableType | None:
-    """Facts about a cache in front; only where there is one."""
+    """Facts about a caching device, if any."""
     if not found:
         return None
     from ssdlab.results import caches
@@ -100,7 +100,7 @@ def cache(found: Record | None) -> RenderableType | None:
 
 
 def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Standby time of a disk; only of one that may stop."""
+    """Standby time of a disk, if it may spin down."""
     if not disk.get("standby"):
         return []
     from ssdlab.results import caches
@@ -109,7 +109,7 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Space of copy-on-write snapshots; only of a drive that keeps some."""
+    """Space of copy-on-write snapshots, if the drive keeps some."""
     if not flash.get("snapshots"):
         return []
     from ssdlab.results import caches

@@ -1,4 +1,4 @@
-"""Sections that few runs have: placement handles, commands, power cuts, hard disks, arrays."""
+"""Rare sections: placement handles, commands, power cuts, hard disks, arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ssdlab.results.records import Record
 from ssdlab.terminal import fact_table
 from ssdlab.units import count, decimal_size, duration, percent
 
-#: Activities of the heads, in this order.
+#: Activities of the heads, in display order.
 MECHANICS = ("seek", "rotation", "transfer")
 
 
@@ -33,7 +33,7 @@ def handles(fdp: Record) -> RenderableType | None:
         ("units given up", "unit_not_full"),
         ("units open for too long", "time_limit"),
     ):
-        if number := fdp["events"].get(event):  # results of an older version know fewer
+        if number := fdp["events"].get(event):  # results of an older version have fewer
             rows.append((label, count(number)))
     return fact_table("Placement handles", rows) if rows else None
 

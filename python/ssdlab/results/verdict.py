@@ -1,9 +1,8 @@
-"""The verdict of a run: what limits it and by how much.
+"""The verdict of a run: its bottleneck, with numbers.
 
-A rule looks at the facts of a run and answers with a verdict or nothing; the first of `RULES` that
-answers is believed. The parts of the mean latency decide, and how busy the units were. A verdict
-names a cause and the changes that may help against it; which of them do, if any, is only known
-once they are tried (`advice.py`), and nothing is advised before.
+A rule maps the facts of a run to a verdict or None; the first of `RULES` with a verdict decides.
+Rules use the components of the mean latency and the utilisation of units. A verdict names a cause
+and changes that may help; `advice.py` tries them before any is advised.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from ssdlab.results.facts import Facts, tail
 from ssdlab.results.records import part_labels
 from ssdlab.units import plural
 
-#: A part of the mean that matters.
+#: Minimum share of a significant component of the mean.
 MATTERS = 0.3
-#: Share of a part above which "most" is left out.
+#: Share of a component above which "most" is omitted.
 HALF = 0.5
-#: Units busier than this are at their limit.
+#: Utilisation above which units are at their limit.
 FULL = 0.85
-#: Units less busy than this have capacity left.
+#: Utilisation below which units have spare capacity.
 IDLE = 0.6
-#: Waiting below this share is not a limit.
+#: Minimum share of waiting for a bottleneck.
 LITTLE_WAITING = 0.25
-#: The busiest unit by the mean: more is uneven.
+#: Ratio of the busiest unit's to the mean utilisation above which load is uneven.
 UNEVEN = 1.3
 
 WAITING = ("host_queue", "buffer", "unit", "cleaning", "suspend")
@@ -41,9 +40,9 @@ class Verdict(NamedTuple):
     name: str
     #: The verdict's sentence.
     sentence: str
-    #: The evidence, and what else was checked.
+    #: The evidence, and other checks.
     why: str
-    #: Assignments that may help, to be tried.
+    #: Assignments to try.
     changes: tuple[str, ...] = ()
 
 
@@ -76,7 +75,7 @@ def _no_time(facts: Facts) -> Verdict | None:
 
 
 def _cleaning(facts: Facts) -> Verdict | None:
-    """Requests wait for units that clean, or for a buffer that cleaning keeps full."""
+    """Requests wait for cleaning units, or for a buffer that garbage collection keeps full."""
     waiting = facts.share("cleaning")
     behind = facts.share("unit", "buffer", "suspend", "host_queue", "cleaning")
     busy = facts.busy or 0.0
@@ -105,7 +104,7 @@ def _cleaning(facts: Facts) -> Verdict | None:
 
 
 def _gentler_cleaning(facts: Facts) -> tuple[str, ...]:
-    """Cleaning that is paced or yields to requests, and more spare space, which needs less."""
+    """Paced or yielding garbage collection, and more spare space."""
     cleaning = f"{facts.drive}.cleaning"
     found = []
     if facts.setting(f"{cleaning}.pace") not in (None, "token") and facts.buffered:
@@ -146,7 +145,7 @@ def _host_link(facts: Facts) -> Verdict | None:
 
 
 def _host_queue(facts: Facts) -> Verdict | None:
-    """Requests wait in the host while units are free."""
+    """Requests wait in the host while units are idle."""
     share = facts.share("host_queue")
     depth = facts.setting("device.host_link.queue_depth")
     busy = facts.busy
@@ -162,7 +161,7 @@ def _host_queue(facts: Facts) -> Verdict | None:
 
 
 def _outstanding(facts: Facts) -> Verdict | None:
-    """A closed loop that asks for too little at once."""
+    """A closed loop with too low a queue depth."""
     asked = facts.outstanding
     if asked is None or facts.busy is None or facts.busy > IDLE:
         return None
@@ -270,7 +269,7 @@ def _cells(facts: Facts) -> Verdict | None:
 
 
 def _nothing(facts: Facts) -> Verdict | None:
-    """The load is met, and requests hardly wait."""
+    """The drive meets the load, with little waiting."""
     if facts.overloaded or facts.outstanding is not None:
         return None
     if facts.share(*WAITING) > LITTLE_WAITING or facts.busiest > FULL:
@@ -287,7 +286,7 @@ def _nothing(facts: Facts) -> Verdict | None:
 
 
 def _largest(facts: Facts) -> Verdict:
-    """No rule knows it: the largest part is named."""
+    """Fallback: names the largest component."""
     part = facts.largest
     by = f"{readable.about(facts.shares[part])} of the mean latency ({readable.time(facts.mean)})"
     load = f"{facts.load().capitalize()}." if facts.load() else ""
@@ -312,7 +311,7 @@ def _waits(facts: Facts) -> str:
     return readable.about(share) if share >= 0.0005 else "none"
 
 
-#: In this order: a cause comes before its consequences.
+#: Rules in order: a cause before its consequences.
 RULES: tuple[Rule, ...] = (
     _nothing_ran,
     _no_time,

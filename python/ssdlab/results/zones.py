@@ -19,7 +19,7 @@ ZONES = {
 
 
 def part(results: Results) -> RenderableType | None:
-    """States of the zones, and what opened, filled and emptied them; None without zones."""
+    """States of the zones, and counts of zone operations; None without zones."""
     zones = results.get("zones")
     if not zones:
         return None

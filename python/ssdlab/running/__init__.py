@@ -1,8 +1,8 @@
-"""`run` and `Experiment`: puts a workload on a device from Python.
+"""`run` and `Experiment`: run a workload on a device from Python.
 
-A strip over simulated time is a row of `over_time.STRIPS`, a rule of the verdict (terminal and
-report) a row of `verdict.RULES`. The changes that a verdict names are tried in `advice` before one
-is advised.
+Strips over simulated time are rows of `over_time.STRIPS`, rules of the verdict (terminal and
+report) rows of `verdict.RULES`. `advice` tries the changes that a verdict names before it
+recommends one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab import cleaners
     from ssdlab.sweeps import Sweep
 
-#: More would only take memory: each has a copy of the drive's state.
+#: Maximum number of threads: each needs a copy of the drive's state.
 MOST_THREADS = 1024
 
 Part: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Experiment"
@@ -30,11 +30,11 @@ class Progress(NamedTuple):
     """The progress of a run, passed to `progress` about ten times a second."""
 
     phase: str
-    """What is being done, such as filling the drive or measuring."""
+    """Current phase, such as filling the drive or measuring."""
     done: int
     """Requests (or, while a drive is prepared, steps) completed in this phase."""
     expected: int | None
-    """The number at which the phase ends, where it is known."""
+    """Total for this phase, if known."""
     simulated_seconds: float
     """The simulated time."""
 
@@ -57,7 +57,7 @@ def run(
 ) -> Results:
     """Simulate an experiment and return its `Results`.
 
-    Everything is optional, and each argument overrides those before it in this list:
+    All arguments are optional; each overrides its predecessors in this list:
 
     - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also results
       or their directory, a fio job (.fio), command lines of DiskSpd (.cmd) or a file of MQSim
@@ -72,7 +72,7 @@ def run(
     - `seed`: seed of the random generator;
     - `cleaner`: a cleaning policy of your own, see `ssdlab.cleaners`; by name it is written
       `set={"cleaning.policy": "module:Class(parameter=value)"}`. A name in a file or dict is
-      refused unless `allow_code` permits it, which runs what they name.
+      rejected unless `allow_code` permits running its code.
 
     Quantities are strings with units ("25us", "4KiB"). `check` checks the consistency of the whole
     state of the device after the run. `requests` names a Parquet file with a row per request, in
@@ -147,14 +147,14 @@ def run_layers(
     except _core.InputError as error:
         raise _core.InputError(layers.named(str(error))) from None
     except OSError as error:
-        # For an unwritable record or saved drive: the run itself is done.
+        # The record or saved drive is unwritable, but the run is complete.
         if isinstance(text := getattr(error, "results", None), str):
             error.results = Results.from_json(text)  # type: ignore[attr-defined]
         raise
 
 
 def thread_count(threads: int | str) -> int:
-    """The number of threads that `threads` stands for."""
+    """The number of threads for the argument `threads`."""
     if threads == "auto":
         from ssdlab import portable
 
@@ -181,7 +181,7 @@ def layers_of(
     allow_code: bool = False,
     **sections: Mapping[str, Any],
 ) -> list[Layer]:
-    """The layers that the arguments of `run` stand for, from lowest to highest priority."""
+    """The layers of the arguments of `run`, from lowest to highest priority."""
     if trace is not None and workload is not None:
         raise _core.InputError("trace and workload exclude each other: a trace is a workload")
     stack: list[Layer] = []
@@ -221,7 +221,7 @@ def _load_in(assigned: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_key(name: str, value: Any) -> None:
-    """Raises `InputError`, with what to write, for a key where a section is expected."""
+    """Raise `InputError`, with the correct form, for a key instead of a section."""
     if isinstance(value, Mapping):
         return
     ends = [key for key, _ in _core.list("keys") or () if key.endswith(f".{name}")]
@@ -232,7 +232,7 @@ def _refuse_key(name: str, value: Any) -> None:
 
 
 class Experiment:
-    """A device, a workload and how to run one on the other, checked for validity.
+    """A validated experiment: device, workload and run settings.
 
     The arguments are as for `run`. Raises `InputError` for wrong input.
 
@@ -311,7 +311,7 @@ class Experiment:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the experiment to the TOML file `path` atomically.
 
-        Raises `OSError`, also for a file there that was not written so, unless `force` is given.
+        Raises `OSError`, also for an existing foreign file, unless `force` is given.
         """
         from pathlib import Path
 

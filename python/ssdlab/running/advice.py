@@ -1,10 +1,9 @@
-"""Advice on a run: the most effective of the changes suggested by its verdict, as tried.
+"""Advice on a run: the most effective of the changes suggested by its verdict, by simulation.
 
-Each change is tried on the experiment itself: the same seed and the same requests, fewer where that
-is needed, compared with the same without the change. That change is advised which shortens latency
-or raises the throughput most, by `LEAST` or more and in both halves of the trial, and worsens no
-other figure by as much. How many requests a trial has follows from counts of the run and not from a
-clock, so the same run gets the same advice on every machine.
+Each change is tried on the experiment itself, with the same seed and the same or fewer requests,
+and compared with the unchanged experiment. The advised change improves latency or throughput most,
+by at least `LEAST` in both halves of the trial, and worsens no other metric by as much. Counts of
+the run, not times, determine the number of requests, so the advice is the same on every machine.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from ssdlab.results.facts import Facts
 from ssdlab.results.verdict import Verdict
 from ssdlab.running import Progress, run_layers, stack
 
-#: Seconds that all trials of a run may take together.
+#: Time limit of all trials of a run, s.
 SECONDS = 5.0
-#: Seconds that a request or a page operation takes, a page that fills a drive, and one that
-#: is overwritten before the run: what the demo takes, and twice that for a slower machine.
+#: Estimated seconds per request or page operation, per page filled, and per page overwritten before
+#: the run: twice the demo's, for slower machines.
 PER_OPERATION = 0.6e-6
 PER_FILLED_PAGE = 0.05e-6
 PER_OVERWRITTEN_PAGE = 0.3e-6
-#: Fewest requests from which something is concluded.
+#: Minimum number of requests in a trial.
 FEWEST = 1000
-#: The least change that counts, as a ratio.
+#: Minimum significant change, as a ratio.
 LEAST = 1.05
-#: Figures of interest: name, and true if more is better.
+#: Compared metrics: name, and True if more is better.
 FIGURES = {"p99": False, "mean": False, "throughput": True}
 
 
@@ -43,7 +42,7 @@ class Advice(NamedTuple):
     change: str
     #: Effect, in a sentence.
     sentence: str
-    #: The requests of the trial, and by how much each figure was better, as a ratio.
+    #: Requests of the trial, and improvement of each metric as a ratio.
     requests: int
     gains: dict[str, float]
 
@@ -53,7 +52,7 @@ class Trial(NamedTuple):
 
     #: Assignments of all changes.
     shortened: tuple[str, ...]
-    #: The changes that there is time for.
+    #: The changes that fit the time limit.
     changes: tuple[str, ...]
 
 
@@ -63,7 +62,7 @@ def tried(
     layers: Sequence[Layer],
     progress: Callable[[Progress], object] | None = None,
 ) -> Advice | None:
-    """The change of the verdict `found` that helps most, tried on the experiment of `layers`."""
+    """The most helpful change of the verdict `found`, tried on the experiment of `layers`."""
     changes = [change for change in found.changes if _is_possible(layers, change)]
     trial = plan(results, changes)
     if trial is None:
@@ -89,7 +88,7 @@ def tried(
 def _outcome(
     layers: Sequence[Layer], progress: Callable[[Progress], object] | None
 ) -> Results | None:
-    """The results of a trial; None where it cannot be made, as with a warm-up that is longer."""
+    """The results of a trial; None if it is impossible, for instance with a longer warm-up."""
     try:
         return run_layers(layers, progress=progress)
     except (InputError, PolicyError):
@@ -97,7 +96,7 @@ def _outcome(
 
 
 def plan(results: Results, changes: Sequence[str]) -> Trial | None:
-    """The trials that fit in `SECONDS`, the first changes first; None where none does."""
+    """The trials that fit in `SECONDS`, in order of changes; None if none fits."""
     facts = Facts(results)
     if not changes or facts.setting("run.save_drive") not in (None, "", "none"):
         return None
@@ -110,7 +109,7 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
         if fitting >= requests:
             return Trial(shortened, tuple(changes[:count])) if requests >= FEWEST else None
         if fitting >= FEWEST and isinstance(requested, int):
-            # Two digits: a number that people read.
+            # Two significant digits, for readability.
             fitting -= fitting % 10 ** (len(str(fitting)) - 2)
             less = (f"workload.requests={fitting}",)
             return Trial(shortened + less, tuple(changes[:count]))
@@ -118,7 +117,7 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
 
 
 def seconds_each(results: Results) -> float:
-    """The seconds that a request of a run takes to simulate, about."""
+    """Estimated wall-clock seconds per request of a run."""
     flash = results.get("flash") or {}
     operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
     return PER_OPERATION * (1 + operations / max(results.host.all.requests, 1))
@@ -155,7 +154,7 @@ def _is_possible(layers: Sequence[Layer], change: str) -> bool:
 
 
 def helps(before: Results, after: Results) -> dict[str, float]:
-    """Improvement of each figure as a ratio; empty where the change does not help."""
+    """Improvement of each metric as a ratio; empty if the change does not help."""
     gains = {}
     for figure in FIGURES:
         each = [_gain(figure, *sides) for sides in zip(_of(before), _of(after), strict=True)]
@@ -169,7 +168,7 @@ def helps(before: Results, after: Results) -> dict[str, float]:
 
 
 def _of(results: Results) -> list[dict[str, float]]:
-    """The figures of a run, and of its first and second half."""
+    """The metrics of a run, and of its first and second half."""
     total = results.host.all
     series = results.time_series
     bins = len(series.requests)
@@ -184,7 +183,7 @@ def _of(results: Results) -> list[dict[str, float]]:
             {
                 "p99": slow[len(slow) // 2] if slow else 0.0,
                 "mean": time / count if count else 0.0,
-                # Halves of unequal runs have no rate of their own.
+                # Halves of runs have no separate rate.
                 "throughput": total.iops,
             }
         )
@@ -192,7 +191,7 @@ def _of(results: Results) -> list[dict[str, float]]:
 
 
 def _gain(figure: str, before: dict[str, float], after: dict[str, float]) -> float | None:
-    """The logarithm of the ratio by which a figure is better."""
+    """Logarithm of a metric's improvement ratio."""
     a, b = before[figure], after[figure]
     if not a or not b or inf in (a, b):
         return None
@@ -205,7 +204,7 @@ def _prepared(trial: Trial) -> str:
 
 
 def _effect(before: Results, after: Results, gains: dict[str, float]) -> str:
-    """Effect of a change on the significantly changed figures."""
+    """Sentence on the significantly changed metrics."""
     stated = []
     for figure, gain in gains.items():
         if LEAST > gain > 1 / LEAST:

@@ -25,7 +25,7 @@ from ssdlab.units import count, duration
 
 @contextmanager
 def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
-    """A progress bar on the terminal `file`; calling what it yields moves it."""
+    """A progress bar on the terminal `file`; yields the function that updates it."""
     bars = Bars(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""`ssdlab run`: simulates an experiment, prints its results and keeps them."""
+"""`ssdlab run`: simulates an experiment, prints and writes its results."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _run(
 
 
 def _refuse_outputs(out: Path | None, json_file: Path | None, requests: Path | None) -> None:
-    """Raise `InputError` where an output could not be written, or would replace another file."""
+    """Raise `InputError` if an output is unwritable or would replace a foreign file."""
     if out is not None:
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
         if out.is_dir():
@@ -273,7 +273,7 @@ def _refuse_outputs(out: Path | None, json_file: Path | None, requests: Path | N
 
 
 def _results(run: Callable[[], results_module.Results]) -> results_module.Results:
-    """The results of a run, also where its record of requests or its drive could not be written."""
+    """The results of a run, even if its record of requests or its drive is unwritable."""
     try:
         return run()
     except OSError as error:
@@ -287,7 +287,7 @@ def _results(run: Callable[[], results_module.Results]) -> results_module.Result
 def _advise(
     results: results_module.Results, layered: list[layers.Layer], again: Callable[[str], str]
 ) -> None:
-    """Tries what may help against the cause that the verdict names, and shows what does."""
+    """Try changes against the verdict's cause, and show the helpful one."""
     from ssdlab.results import display
 
     found = display.verdict_of(results)
@@ -298,7 +298,7 @@ def _advise(
     try:
         with _progress(False) as progress:
             helped = advice.tried(results, found, layered, progress)
-    except KeyboardInterrupt:  # the results are shown, and written
+    except KeyboardInterrupt:  # the results are complete
         print("ssdlab: the trial of changes was interrupted", file=sys.stderr)
         return
     if helped is not None:
@@ -314,7 +314,7 @@ def _again(
     seed: int | None,
     change: str,
 ) -> str:
-    """The command that runs the same with an assignment, which replaces one of the same key."""
+    """The command that repeats the run with an assignment, which replaces one of its key."""
     import shlex
 
     words = ["ssdlab", "run", *([] if experiment is None else [str(experiment)])]
@@ -344,7 +344,7 @@ def _notes(layered: list[layers.Layer]) -> list[str]:
 
 
 def _refuse_loss(results: results_module.Results) -> None:
-    """Fails a run that lost data: the results say where."""
+    """Fail a run that lost data, with its position."""
     power = results.get("power")
     if power and power["durable_lost"]:
         instants = ", ".join(f"{at:g} s" for at in power["cut_at_seconds"][:5])
@@ -361,8 +361,8 @@ def _refuse_loss(results: results_module.Results) -> None:
 
 
 def _sigterm(writes: object) -> contextlib.AbstractContextManager[object]:
-    """Within, SIGTERM ends a run that `writes` files as Ctrl-C does: no half of one is left."""
-    if not writes:  # it may be killed, and starts sooner
+    """Context in which SIGTERM ends a run that `writes` files like Ctrl-C, without partial ones."""
+    if not writes:  # no cleanup needed, for a faster start
         return contextlib.nullcontext()
     return interruption.SigtermInterrupts()
 

@@ -19,7 +19,7 @@ def below(
     columns: str | None = None,
     assignments: Sequence[str] = (),
 ) -> list[layers.Layer]:
-    """The layers of an experiment's file and of the options that name a whole section.
+    """The layers of an experiment's file and of options for whole sections.
 
     `assignments` are the values of `--set`: if they name a load, it replaces the file's.
     """
@@ -65,7 +65,7 @@ def _refuse_preset(experiment: Path) -> None:
 
 
 def default_load(stack: Sequence[layers.Layer]) -> str:
-    """Note below a table when no load was named and the default ran; else none.
+    """Note for a table if the default load ran because none was named; else empty.
 
     >>> default_load(layers.from_options(["workload.read_share=1"]))
     ''
@@ -85,7 +85,7 @@ def _names_load(assignments: Sequence[str]) -> bool:
 
 
 def above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:
-    """The layers of the options that change single keys."""
+    """The layers of options for single keys."""
     stack = layers.from_options(assignments)
     if seed is not None:
         stack += layers.from_seed(f"--seed {seed}", seed)

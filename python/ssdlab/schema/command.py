@@ -22,7 +22,7 @@ from ssdlab.cli.options import ExamplesFirst
 def schema() -> None:
     """Print the JSON Schema of experiment files, with which editors complete and check them.
 
-    Whatever the schema refuses, ssdlab refuses. Contradictions between keys are only found by
-    ssdlab run.
+    ssdlab rejects everything that the schema rejects. Only ssdlab run finds contradictions between
+    keys.
     """
     click.echo(module.text(), nl=False)

@@ -1,8 +1,8 @@
-"""Which drive does this trace need? The smallest that meets its latency and lifetime goals.
+"""Finds the smallest drive that meets latency and lifetime goals under a trace. Designs are tried
+in order of their flash:
 
-Designs are tried in the order of the flash they take: one drive with little spare space, with more,
-two drives and so on. More spare space is taken to make a drive faster and to let it live longer, so
-that a bisection finds the least.
+one drive with little spare space, with more, two drives and so on. More spare space is assumed to
+increase speed and lifetime, so that a bisection finds the minimum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 
-#: The drive that is sized where none is named.
+#: Default drive to size.
 DRIVE = "tlc-enterprise"
 #: Spare / exported space of the designs.
 SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
@@ -34,7 +34,7 @@ YEARS = 5.0
 #: Longer lifetimes are not stated in years.
 LONG = 100
 STRIPE = "64KiB"
-#: The sentence about a lifetime that is not asked for, and that no run tells.
+#: Sentence on a lifetime that is neither required nor known.
 UNTOLD = (
     f"Not judged: the lifetime, which no run tells; --years {YEARS:g} asks for it, and a longer "
     "trace or one that writes more tells it."
@@ -52,23 +52,21 @@ class Sizing:
     fit: Fit
     trials: Sequence[Trial]
     best: Trial | None
-    """The design with the least flash that meets the goals; None if none does."""
+    """The design with the least flash that meets the goals, or None."""
     next_best: Trial | None
-    """The design with another number of drives that comes after it."""
+    """The next best design with another number of drives."""
     command: str | None
     """The `ssdlab run` that repeats the best one."""
 
     def because(self) -> str:
-        """Why no design meets the goals: what the best of them lacks."""
+        """Reason why no design meets the goals: the unmet goals of the best one."""
         nearest = min(self.trials, key=self._miss)
         lacking = [said(nearest, goal) for goal in nearest.broken(self.goals)]
         load = "; the trace offers more load than it can serve" if nearest.overloaded else ""
         return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
 
     def _miss(self, trial: Trial) -> float:
-        """The worst ratio of a figure to its goal; below 1 where all are met, infinite where one is
-        not known.
-        """
+        """Worst ratio of a metric to its goal; below 1 if all are met, infinite if unknown."""
         ratios = []
         for goal in self.goals:
             mean = trial.mean(goal.figure)
@@ -113,7 +111,7 @@ def experiment(stack: Sequence[Layer]) -> Experiment:
 
 
 def life(years: float | None) -> str:
-    """A time of service in words.
+    """A lifetime in words.
 
     >>> life(5.04), life(0.0112), life(1e5), life(float("inf")), life(None)
     ('5.04 years', '4.09 days', 'more than 100 years', 'unlimited', 'not known')
@@ -128,7 +126,7 @@ def life(years: float | None) -> str:
 
 
 def life_of(trial: Trial) -> str:
-    """Lifetime of a trial's drives, in words: the figure, or what arithmetic bounds."""
+    """Lifetime of a trial's drives in words: the value, or its lower bound by arithmetic."""
     lasts, least = trial.mean("years"), trial.least_years
     if lasts is None and least is not None:
         return life(least) if least > LONG else f"at least {life(least)}"
@@ -167,13 +165,11 @@ def size(
 ) -> Sizing:
     """Search the smallest design of a drive that meets the goals under a trace.
 
-    `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
-    in microseconds; `years` is the lifetime of the flash at the write rate of the trace, by default
-    5 unless no run tells it;
-    `columns` says what the columns of a table are;
-    `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
-    number of drives.
-    Raises `InputError` for wrong input.
+    `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests, in
+    microseconds; `years` is the required lifetime at the trace's write rate, by default 5 if a run
+    yields one; `columns` assigns the columns of a table; `capacity_bytes` is the exported capacity
+    of a drive, by default its own; `drives` the maximum number of drives. Raises `InputError` for
+    wrong input.
 
     >>> import ssdlab
     >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
@@ -200,7 +196,7 @@ def size(
     winners: list[Trial] = []
     words = [*search.fit.words]
     for count in counts(search.fit.fewest_drives, drives):
-        # The best is repeated; of the next best one seed is enough where it is clear.
+        # The best is repeated; for the next best a clear single seed suffices.
         seeds = 1 if winners else SEEDS
         found = _least(search, count, judged, seeds)
         if found is None and years is None and lasting in goals and not search.tells("years"):
@@ -219,7 +215,7 @@ def size(
 
 
 def counts(fewest: int, most: int) -> list[int]:
-    """The numbers of drives that are tried: each twice the one before."""
+    """The tried numbers of drives: each twice its predecessor."""
     counts = [fewest]
     while counts[-1] < most:
         counts.append(min(2 * counts[-1], most))
@@ -227,7 +223,7 @@ def counts(fewest: int, most: int) -> list[int]:
 
 
 def _least(search: Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
-    """The trial with `drives` drives and the least spare space that meets the goals."""
+    """The trial with `drives` drives and the minimum spare space that meets the goals."""
     designs = search.designs(drives)
 
     def meets(place: int, least: int = 1) -> bool:
@@ -242,13 +238,13 @@ def _least(search: Search, drives: int, judged: Callable[..., bool], seeds: int)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if meets(middle) else (middle, high)
-    while high < len(designs) and not meets(high, seeds):  # more seeds may say otherwise
+    while high < len(designs) and not meets(high, seeds):  # more seeds may change the decision
         high += 1
     return search.trial(designs[high]) if high < len(designs) else None
 
 
 class Search:
-    """The designs of a drive under a trace, each tried once."""
+    """Designs of a drive under a trace, each tried once."""
 
     def __init__(
         self,
@@ -265,7 +261,7 @@ class Search:
         self._drive, self._load, self._given = drive, load, [*assignments]
         device = sources.from_name("device", drive, "--device")
         requested = load.layers(assignments)
-        # A file may describe a drive as well; the one that is tried goes before it.
+        # A file may also describe a drive; the tried drive overrides it.
         self._below = [device, *requested] if load.job is None else [*requested, device]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
@@ -292,7 +288,7 @@ class Search:
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
     def tells(self, figure: str) -> bool:
-        """True if any run so far determines that figure."""
+        """True if any run so far yields that metric."""
         return any(it is not None for trial in self.trials.values() for it in trial.values(figure))
 
     def designs(self, drives: int) -> list[Design]:
@@ -305,12 +301,12 @@ class Search:
         return [first, *more]
 
     def _spare_as_it_is(self) -> float:
-        """Spare / exported space of the unchanged drive: half is exported where both are equal."""
+        """Spare / exported space of the unchanged drive."""
         stack = layers.from_options([*self._given, "device.over_provisioning=1"])
         return 2 * _core.capacity_bytes([*self._below, *stack]) / self._wanted - 1
 
     def trial(self, design: Design) -> Trial:
-        """The trial of a design, begun if need be."""
+        """The trial of a design, created on demand."""
         if design not in self.trials:
             stack = self._layers(design)
             found = Experiment._from_layers(stack).to_dict()["device"]
@@ -320,7 +316,7 @@ class Search:
         return self.trials[design]
 
     def _blocks(self, share: float) -> str:
-        """Assignment for the required export with that spare space."""
+        """Assignment of the flash for the required capacity with that spare space."""
         stack = [*self._below, *layers.from_options([*self._given, _spare(share)])]
         return f"{BLOCKS}={blocks_for(stack, self._guess, self._wanted)}"
 
@@ -352,7 +348,7 @@ class Search:
         return {**self.fit.workload, **self._load.share(design.drives * self.exported_bytes)}
 
     def command(self, design: Design, seed: int) -> str | None:
-        """The `ssdlab run` of a design; None where only a file can say it."""
+        """The `ssdlab run` of a design; None if only a file can express it."""
         requested = dict(self._load.keys)
         workload = {f"workload.{key}": value for key, value in self._workload(design).items()}
         aged = {"run.precondition": self.fit.precondition, "run.warm_up": self.fit.warm_up}

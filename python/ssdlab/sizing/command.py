@@ -134,7 +134,7 @@ def size(
 
 
 def _refuse_of_several(named: tuple[str, ...], given: dict[str, Path | None]) -> None:
-    """Raise `UsageError` for a drive that is named twice, and for what only one can have."""
+    """Raise `UsageError` for a drive given twice, and for options that need a single drive."""
     if len(set(named)) < len(named):
         twice = next(name for name in named if named.count(name) > 1)
         raise click.UsageError(f"--device {twice} is given twice; keep one")

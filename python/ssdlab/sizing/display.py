@@ -27,7 +27,7 @@ def sizing(found: Sizing, file: IO[str]) -> str:
         Text("\n".join(NOTES), style="dim"),
     ]
     text = rendered(console, sections)
-    if found.command is not None:  # one line, to be copied
+    if found.command is not None:  # one line, to copy
         text += f"\nThe same by itself:\n{found.command}\n"
     return text
 

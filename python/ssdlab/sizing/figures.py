@@ -10,7 +10,7 @@ LABELS = {"p99_us": "p99, us", "p999_us": "p99.9, us", "years": "life, years"}
 
 
 def over_flash(found: Sizing, figure: str) -> Figure:
-    """A figure of each design over its flash, with the limit."""
+    """A metric of each design over its flash, with the limit."""
     series = []
     means = [(trial, trial.mean(figure)) for trial in found.trials]
     known = [(trial, mean) for trial, mean in means if mean is not None and mean < float("inf")]

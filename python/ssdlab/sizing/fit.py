@@ -1,7 +1,7 @@
-"""Fitting a load to a drive: a trace to another one than that it was recorded on.
+"""Fits a load to a drive other than the recorded one. A drive is simulated at a scale
+(`device.scale`), and a recorded volume rarely has its size.
 
-A drive is simulated in part (`device.scale`), and a recorded volume rarely has its size. The output
-explains the treatment of both.
+The output explains the treatment of both.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ssdlab.sizing.load import Load
 from ssdlab.sweeps.plan import READING
 from ssdlab.units import size
 
-#: Blocks that the measured loops write over: erasures needed for a lifetime, with a margin for a
-#: buffer that absorbs overwrites.
+#: Blocks overwritten by the measured loops: enough erases for a lifetime, with a margin for
+#: overwrites in the buffer.
 ERASES = 150
-#: Cost of starting a replay, in requests: 0.15 ms are 200, and a trace that touches little settles
-#: after ten times the fewest rounds.
+#: Cost of starting a replay, in requests: 0.15 ms equal 200; traces with a small footprint settle
+#: after ten times the minimum rounds.
 A_PASS = 2000
-#: Replays of a run, for the same reason: two seconds of beginnings.
+#: Maximum number of replays per run: two seconds of start-up.
 MAX_LOOPS = 10_000
-#: A wide trace spans more than this many times its footprint.
+#: Minimum ratio of span to footprint of a wide trace.
 WIDE = 2
-#: A trace returns to its pages if its parts touch this many times its footprint in sum. A uniform
-#: load has one, a skewed load (Zipf, 0.99) over a large volume less than two.
+#: A trace returns to its pages if its parts' footprints add up to this many times the whole. The
+#: ratio is one for a uniform load, below two for a skewed load (Zipf, 0.99) over a large volume.
 RETURNS = 3
-#: A trace with fewer requests gets a note: of its p99 ten requests are slower.
+#: Number of requests below which a trace gets a note: ten are slower than p99.
 FEW = 1000
 
 
@@ -42,27 +42,28 @@ class Effort(NamedTuple):
     """Bounds on the run of a trial."""
 
     requests: int
-    """Requests of all loops together."""
+    """Maximum requests of all loops together."""
     bytes: float
-    """Bytes read and written."""
+    """Maximum bytes read and written."""
     repeated: int
-    """Requests that preconditioning may repeat to write its fewest rounds; 0: none, and the drive
-    is overwritten once at random. One takes 0.7 us."""
+    """Maximum repeated requests (0.7 us each) for the minimum rounds of preconditioning; with 0 the
+    drive is overwritten once at random.
+    """
     cut: int | None
-    """Only the first so many requests of a longer trace are run; None: all."""
+    """Maximum number of requests of a trace, from its beginning; None for all."""
 
 
-#: A few seconds a run, and up to a quarter of a minute for preconditioning: under two writes in 680
-#: requests a drive of 350 MB would take 73 million repeated ones.
+#: A few seconds per run, and up to 15 s for preconditioning: with two writes in 680 requests a 350
+#: MB drive would take 73 million repeated ones.
 WHOLE = Effort(300_000, 15e9, 20_000_000, None)
 #: Enough to confirm a drive after the comparison.
 CONFIRMED = Effort(150_000, 8e9, 2_000_000, 1_000_000)
-#: A fraction of a second a drive: enough for a p99, and for excluding hopeless designs.
+#: A fraction of a second per drive: enough for a p99, and to exclude hopeless designs.
 BRIEF = Effort(30_000, 2e9, 0, 30_000)
 
 
 class NoRoomError(InputError):
-    """The drives together lack room for the trace's pages."""
+    """The drives together are too small for the trace's footprint."""
 
     @property
     def why(self) -> str:
@@ -72,27 +73,27 @@ class NoRoomError(InputError):
 
 @dataclass(frozen=True)
 class Fit:
-    """Changes so that the trace fits, and why."""
+    """Adaptations of the trace to the drive, with reasons."""
 
     workload: Mapping[str, Any]
-    """The keys of the workload that are set."""
+    """Keys of the workload to set."""
     fewest_drives: int
-    """Fewer have no room for what the trace touches."""
+    """Minimum number of drives for the trace's footprint."""
     loops: int
     writes: bool
     """True if the load writes anything."""
     precondition: str
     """Preconditioning of each drive."""
     warm_up: str
-    """Every loop before those that are measured."""
+    """Warm-up: all loops before the measured ones."""
     words: Sequence[str]
-    """Changes, a sentence each."""
+    """Sentences on the adaptations."""
 
 
 def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
-    """Contents of the trace, as read by the experiment.
+    """Content of the trace, as read by the experiment.
 
-    Raises `InputError`, with the option that helps, where the file leaves something open.
+    Raises `InputError`, with the needed option, if the file is ambiguous.
     """
     path = load.trace
     if str(path) == "-":
@@ -111,7 +112,7 @@ def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
 def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) -> Fit:
     """Fit of the experiment's load to its drive, or to several.
 
-    Raises `InputError`, with the option that helps, where even all of them have no room.
+    Raises `InputError`, with the needed option, if even the maximum number is too small.
     """
     resolved = Experiment._from_layers(stack).to_dict()
     workload, drive = resolved["workload"], resolved["device"]
@@ -172,7 +173,7 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
     return Fit(keys, drives, loops, writes, precondition, warm_up, words)
 
 
-#: The sentences about a wide trace.
+#: Sentences on a wide trace.
 SAMPLE = (
     "A sample: it hardly comes back to its pages. Each replay goes to other places of the "
     "span (workload.loop_places=moved), as the load itself would."
@@ -189,16 +190,16 @@ def is_wide(found: Record) -> bool:
 
 
 def is_sample(found: Record) -> bool:
-    """True if a trace touches little of its span, and mostly new pages.
+    """True if a trace touches little of its span, and mostly new pages:
 
-    A longer trace of the same load would touch other pages then.
+    a longer trace would touch others.
     """
     touched = sum(found.working_set.bytes)
     return is_wide(found) and touched < RETURNS * found.footprint_bytes
 
 
 def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
-    """The sentence about addresses, for drives of `room` bytes together."""
+    """Sentence on addresses, for drives with a total of `room` bytes."""
     if beyond != "span":
         return f"Addresses: workload.beyond={beyond}, as given."
     spans = f"{size(found.footprint_bytes)} touched of a span of {size(found.span_bytes)}"
@@ -234,7 +235,7 @@ def _preconditioned(
 ) -> tuple[str, str]:
     """Preconditioning of the drives, with a description.
 
-    The trace is repeated, unless it writes so little that this takes too many requests.
+    The trace is repeated, unless it writes too little.
     """
     if not effort.repeated:
         return "random:1", ONCE
@@ -250,16 +251,16 @@ def _preconditioned(
 
 
 def _written(found: Record) -> float:
-    """The bytes that a trace writes; what neither reads nor writes has no share of reads."""
+    """Bytes written by a trace; zero without reads and writes."""
     reads = 1.0 if found.read_share is None else found.read_share
     return float(found.total_bytes * (1 - reads))
 
 
 def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[int, int]:
-    """Replays for overwriting the footprint, and for the measurement.
+    """Numbers of replays to overwrite the footprint, and to measure.
 
-    The measurement writes `enough` bytes, within the limits of a run. With `moves`, replays go to
-    other places, and overwrite the data of the preparation from the first request.
+    The measurement writes `enough` bytes, within the limits of a run. With `moves`, replays use
+    other addresses, and overwrite preconditioned data from the first request.
     """
     if not found.duration_seconds:
         return 1, 1

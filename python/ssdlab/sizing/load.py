@@ -16,17 +16,17 @@ from ssdlab.results.records import Record
 
 
 class Facts:
-    """Content of a trace, read as rarely as possible: a large one takes long."""
+    """Content of a trace, memoised because reading a large trace is slow."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, list[tuple[int, Record]]] = {}
 
     def of(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """Contents of the trace, with requests beyond a drive of that capacity.
+        """Content of the trace, with requests beyond a drive of that capacity.
 
-        an empty excess stays empty on larger drives; where some do, they do on a smaller one. How
-        many does not matter.
+        If none exceed a drive, none exceed a larger one; if some do, some exceed a smaller one.
+        Their number does not matter.
         """
         with self._lock:
             known = self._known.setdefault(json.dumps([path, options]), [])
@@ -41,19 +41,19 @@ class Facts:
 
 @dataclass(frozen=True)
 class Load:
-    """A load that drives are compared under; one of `trace`, `job` and `keys` says it."""
+    """The load of a comparison; one of `trace`, `job` and `keys` defines it."""
 
     name: str
     """Name in messages and tables."""
     trace: Path | None = None
     columns: str | None = None
-    """What the columns of the trace are."""
+    """Assignment of the trace's columns."""
     job: Path | None = None
-    """A file that `ssdlab run` takes, such as a job of fio."""
+    """A file for `ssdlab run`, such as a fio job."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys of a workload and their values, as `--set` has them."""
+    """Keys of a workload and their values, in the syntax of `--set`."""
     touches_bytes: float | None = None
-    """The part of the drives that a described load touches; None for all of it."""
+    """Bytes touched by a described load; None for the whole drive."""
     _facts: Facts = field(default_factory=lambda: Facts(), compare=False, repr=False)
 
     @classmethod
@@ -67,10 +67,10 @@ class Load:
         return f"--trace {self.trace}" if self.trace is not None else self.name
 
     def layers(self, changed: Sequence[str] = ()) -> list[Layer]:
-        """The layers of the workload; `changed` are the assignments that lie above."""
+        """The layers of the workload; `changed` are assignments above them."""
         if self.trace is not None:
             keys = layers.keys_of(changed)
-            # Every drive is prepared, so that a part of each block is simulated.
+            # The drive is preconditioned, so a fraction of each block can be simulated.
             part = layers.from_mapping(self.source, {"run": {"precondition": "random:1"}})
             return layers.from_trace(self.source, self.trace, self.columns, keys) + part
         if self.job is not None:
@@ -85,11 +85,11 @@ class Load:
         return [] if self.job is None else [str(self.job)]
 
     def facts(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """Content of the trace; `path` is the file that is read for it. Raises `InputError`."""
+        """Content of the trace, read from `path`. Raises `InputError`."""
         return self._facts.of(options, path, capacity_bytes)
 
     def share(self, all_bytes: float) -> dict[str, Any]:
-        """The footprint of a described load on drives that export so much together."""
+        """Footprint of a described load, as a share of the drives' total capacity."""
         if self.touches_bytes is None:
             return {}
         return {"footprint": f"{min(self.touches_bytes / all_bytes, 1.0):.6g}"}

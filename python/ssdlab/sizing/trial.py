@@ -1,4 +1,4 @@
-"""Simulation of one design: preconditioned, then run under the trace, with one or several seeds."""
+"""Simulation of one design: preconditioning, then the trace, with one or several seeds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
 
-#: A single run is enough if its figure is better or worse than the limit by this factor.
+#: A single run suffices if its metric differs from the limit by this factor.
 CLEAR = 1.25
-#: Capacities that the trace must write for its own write amplification to be used; otherwise the
-#: preconditioning's is used, in which the trace is repeated until it has settled.
+#: Drive writes of the trace from which its own write amplification is used; below, the
+#: preconditioning's, which repeats the trace until it settles.
 ENOUGH = 0.05
-#: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
+#: Number of seeds for a design near a limit or the answer, and for an inconclusive one.
 SEEDS, MOST_SEEDS = 3, 5
 DAY_SECONDS = 86_400
 #: Text for a measurement without writes.
@@ -32,21 +32,21 @@ DAYS = 365
 
 @dataclass(frozen=True)
 class Design:
-    """A number of striped drives, each with this spare space."""
+    """A number of striped drives, each with a given spare space."""
 
     drives: int
-    #: Spare / exported space; None for the drive as it is.
+    #: Spare / exported space; None for the unchanged drive.
     over_provisioning: float | None
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of a trial that must be at most, or at least, a limit."""
+    """A metric of a trial with its upper or lower limit."""
 
     figure: str
     limit: float
     at_least: bool = False
-    #: Omitted if the figure is unknown: a limit that was not asked for, or has a rating.
+    #: True to ignore an unknown metric: a default limit, or one with a rating.
     if_known: bool = False
 
     @property
@@ -55,14 +55,14 @@ class Goal:
         return {"p99_us": "p99", "p999_us": "p99.9"}.get(self.figure, self.figure)
 
     def kept(self, values: Sequence[float | None]) -> bool | None:
-        """Decision over several seeds; None if that cannot be told."""
+        """Decision over several seeds; None if inconclusive."""
         known = [value for value in values if value is not None]
         if len(known) < len(values):
             return True if self.if_known else None
         return self._kept(known)
 
     def _kept(self, values: Sequence[float]) -> bool | None:
-        if math.inf in values:  # what is never written to lasts for ever
+        if math.inf in values:  # unlimited lifetime without writes
             return self.at_least
         mean = statistics.fmean(values)
         if (half := margin(values)) is None:
@@ -84,7 +84,7 @@ class Trial:
     writes: bool
     layers: Sequence[Layer]
     found: list[Results] = field(default_factory=list)
-    #: The lifetime of a run that wore its blocks less evenly is not used.
+    #: Minimum evenness of wear for a run's lifetime.
     least_evenness: float = 0.0
 
     @property
@@ -106,8 +106,8 @@ class Trial:
     def values(self, figure: str) -> list[float | None]:
         """A figure of each run: `p99_us`, `p999_us`, `years`, `tbw_bytes`, `amplification`.
 
-        Or a latency by its name, such as `read.p99`. None where a run was too short to tell the
-        lifetime, or had no such requests.
+        Or a latency by name, such as `read.p99`. None if a run was too short for a lifetime, or had
+        no such requests.
         """
         own = getattr(self, f"_{figure}", None)
         if own is None:
@@ -115,18 +115,18 @@ class Trial:
         return [own(results) for results in self.found]
 
     def mean(self, figure: str) -> float | None:
-        """The mean of a figure; None where it is not known of each run."""
+        """The mean of a metric; None unless every run has it."""
         known = [value for value in self.values(figure) if value is not None]
         return statistics.fmean(known) if len(known) == len(self.found) else None
 
     def known(self, figure: str) -> float:
-        """The mean of a figure that every run has."""
+        """The mean of a metric that every run has."""
         mean = self.mean(figure)
         assert mean is not None, figure
         return mean
 
     def margin(self, figure: str) -> float | None:
-        """Half of its interval of confidence (95 %); None for a single run."""
+        """Half-width of its 95 % confidence interval; None for a single run."""
         known = [value for value in self.values(figure) if value is not None]
         if math.inf in known or len(known) < len(self.found):
             return None
@@ -153,7 +153,7 @@ class Trial:
 
     @property
     def least_years(self) -> float | None:
-        """Lower bound of the lifetime in years, where runs do not tell it."""
+        """Lower bound of the lifetime in years, if runs do not yield it."""
         lives = [lifetime.of(results) for results in self.found]
         bounds = [
             it.host_bytes if it.host_bytes is not None else it.at_least_bytes
@@ -166,7 +166,7 @@ class Trial:
         return min(known) / self.daily_bytes / DAYS
 
     def kept(self, goal: Goal) -> bool | None:
-        """Decision on a goal; None if the seeds so far do not tell."""
+        """Decision on a goal; None if inconclusive so far."""
         stored = goal.kept(self.values(goal.figure))
         if goal.figure != "years" or self.mean("years") is not None:
             return stored
@@ -205,18 +205,18 @@ class Trial:
         return written / daily / DAYS if written is not None and daily else None
 
     def verdict(self, goals: Sequence[Goal]) -> bool | None:
-        """Decision on all goals; None if the seeds so far do not tell."""
+        """Decision on all goals; None if inconclusive so far."""
         stored = [self.kept(goal) for goal in goals]
         if False in stored:
             return False
         return None if None in stored else True
 
     def lacks(self, goals: Sequence[Goal]) -> bool:
-        """True if the runs do not tell the figure of a goal: further seeds tell no more."""
+        """True if the runs lack the metric of a goal: further seeds would not help."""
         return any(self.kept(it) is None and self.mean(it.figure) is None for it in goals)
 
     def broken(self, goals: Sequence[Goal]) -> list[Goal]:
-        """The goals that are not met for certain."""
+        """The goals that are certainly missed."""
         return [goal for goal in goals if self.kept(goal) is not True]
 
     def to_dict(self, goals: Sequence[Goal], years: float) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Trial:
 
 
 def evenness_of(results: Results) -> float:
-    """Evenness of a run's wear; 1 where it is not known."""
+    """Evenness of a run's wear; 1 if unknown."""
     found = ((results.get("wear") or {}).get("lifetime") or {}).get("evenness")
     return 1.0 if found is None else float(found)
 
@@ -253,7 +253,7 @@ def add_seeds(
     done: Callable[[], object] | None = None,
     cancelled: threading.Event | None = None,
 ) -> None:
-    """Run the trial with further seeds until it has `count`, as many at once as there are cores.
+    """Run the trial with further seeds until it has `count`, in parallel on all cores.
 
     Raises `KeyboardInterrupt` soon after `cancelled` is set.
     """
@@ -291,9 +291,9 @@ def judge(
     least: int = 1,
     cancelled: threading.Event | None = None,
 ) -> bool:
-    """Run until it is clear whether the goals are met; an inconclusive goal counts as missed.
+    """Run seeds until the goals are decided; an inconclusive goal counts as missed.
 
-    `least` is how many seeds it takes to meet them; fewer may tell that they are not met.
+    Meeting the goals takes at least `least` seeds; fewer suffice to miss them.
     """
     counts = (1, SEEDS, MOST_SEEDS) if least > 1 else (1, SEEDS)
     for count in counts:

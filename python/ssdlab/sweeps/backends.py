@@ -1,6 +1,6 @@
 """Execution of points: local processes, a Dask cluster, or any executor of `concurrent.futures`.
 
-All of them are lanes to one loop, `Crew.run`. A lane holds one point at a time.
+Each is a set of lanes for the loop `Crew.run`. A lane holds one point at a time.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from ssdlab.sweeps.work import Outcome
 
 Done: TypeAlias = Callable[[Point, Outcome], None]
 
-#: A point at which this number of workers died counts as failed.
+#: Number of worker deaths after which a point counts as failed.
 MAX_DEATHS = 3
-#: Points handed at once to an executor that does not say how many it runs at a time.
+#: Points in flight for an executor of unknown size.
 FOREIGN_LANES = 256
-#: Points handed to a cluster for each of its threads, so that none waits for the network.
+#: Points in flight per thread of a cluster, to hide network latency.
 LANES_PER_THREAD = 3
 CONNECT_SECONDS = 10
 
 
 class Lost(RuntimeError):
-    """The workers are gone; completed points are kept."""
+    """All workers are lost; completed points are kept."""
 
 
 class Lane(Protocol):
-    """Takes a point at a time."""
+    """Runs one point at a time."""
 
     def submit(self, point: Point, check: bool) -> Future[Outcome]:
         """Begin a point."""
 
     def restart(self) -> bool:
-        """Replace a worker that died; False if that is not ours to do."""
+        """Replace a dead worker; False for a foreign executor."""
 
 
 class _Process:
-    """A worker process of our own; one pool each, so that a death has one point to blame."""
+    """A local worker process; one pool each, so that a death identifies its point."""
 
     def __init__(self, alive: Any) -> None:
         self._alive = alive
@@ -68,7 +68,7 @@ class _Process:
             # Spawned: a fork of a process with threads may hang.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, context, work.follow, (self._alive,))
-        # Ctrl-C in the terminal is for the sweep alone.
+        # Only the sweep reacts to Ctrl-C.
         with portable.interrupts_are_ours(), _without_main():
             return self._pool.submit(function, *arguments)
 
@@ -83,8 +83,8 @@ class _Process:
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        # A worker that dies while it sends results leaves half of them in the pipe, and the
-        # reader waits for the rest as long as a writer exists. The last one is this process.
+        # A worker that dies while sending results leaves a partial message, and the reader waits as
+        # long as the pipe has a writer: so this process closes its end.
         writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
         pool.shutdown(wait=False, cancel_futures=True)
         if writer is not None:
@@ -93,10 +93,9 @@ class _Process:
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Within, a process that is spawned does not import the program's main module.
+    """Context in which spawned processes do not import the main module.
 
-    Workers do not need it. So they start faster, and a script that sweeps needs no line `if
-    __name__ == "__main__":`.
+    Workers do not need it: they start faster, and scripts need no `if __name__ == "__main__":`.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -107,7 +106,7 @@ def _without_main() -> Iterator[None]:
 
 
 class _Foreign:
-    """A place in an executor of the caller's."""
+    """A lane in the caller's executor."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -129,7 +128,7 @@ class Crew:
     def run(self, points: Iterable[Point], check: bool, done: Done) -> None:
         """Run each point once and call `done` with its outcome, in order of completion.
 
-        Raises `Lost` if the workers are gone for good.
+        Raises `Lost` if no worker can be replaced.
         """
         waiting = deque(points)
         deaths: dict[str, int] = {}
@@ -174,7 +173,7 @@ class Crew:
 
 @contextlib.contextmanager
 def local(workers: int) -> Iterator[Crew]:
-    """Worker processes on this machine; they end with the context, at once."""
+    """Worker processes on this machine; the context's end terminates them."""
     theirs, ours = multiprocessing.Pipe(duplex=False)
     lanes = [_Process(theirs) for _ in range(workers)]
     try:
@@ -218,7 +217,7 @@ def on(executor: Any, source: str) -> Iterator[Crew]:
 @contextlib.contextmanager
 def _connected(address: str, source: str) -> Iterator[Any]:
     distributed = required("distributed", source)
-    # Errors have messages of our own.
+    # Errors get messages of ssdlab.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS)

@@ -14,7 +14,7 @@ from ssdlab.units import cell_text
 
 
 def sweep_table(sweep: Sweep, file: IO[str]) -> str:
-    """The points of a sweep as text for `file`: parameters and what matters most of the results."""
+    """The points of a sweep as text for `file`: parameters and main metrics."""
     names, rows = sweep.shown()
     marks = sweep.warning_marks()
     means = sweep.means()
@@ -38,7 +38,7 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
 
 
 def heads(names: Sequence[str]) -> list[str]:
-    """Column titles in common terms; what two would share, none has.
+    """Column titles in common terms; ambiguous ones keep their full names.
 
     >>> heads(["device.cleaning.policy", "host.all.percentiles_us.99", "device.size", "run.size"])
     ['policy', 'p99', 'device.size', 'run.size']

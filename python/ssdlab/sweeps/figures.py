@@ -1,6 +1,6 @@
-"""The figures of a sweep: what each parameter does, and which points are best.
+"""The figures of a sweep: effects of parameters, and the best points.
 
-A row is a point of the sweep as a mapping from column to value; names of columns are shown short.
+A row is a point of the sweep as a mapping from column to value; columns have short names.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ssdlab.units import cell_text
 
 Rows = Sequence[dict[str, Any]]
 
-#: Words along an axis.
+#: Maximum number of words along an axis.
 MAX_WORDS = 40
-#: An axis whose values spread further is logarithmic.
+#: Ratio of values above which an axis is logarithmic.
 WIDE_SPREAD = 20
-#: Number of best points that are labelled.
+#: Maximum number of labelled best points.
 MAX_LABELS = 8
 
 
@@ -60,7 +60,7 @@ def axis(rows: Rows, name: str) -> Axis:
     """The axis of a column: logarithmic where the values spread."""
     numbers = [row[name] for row in rows if isinstance(row.get(name), int | float)]
     wide = bool(numbers) and min(numbers) > 0 and max(numbers) > WIDE_SPREAD * min(numbers)
-    # Values that are equal to within noise shall look so.
+    # Values equal within noise share an axis that shows so.
     equal = bool(numbers) and readable.same(min(numbers), max(numbers))
     return Axis(short(name), log=10 if wide else 0, zero=equal, unit=unit_of(name))
 
@@ -68,7 +68,7 @@ def axis(rows: Rows, name: str) -> Axis:
 def trade_off(
     rows: Rows, best: Sequence[bool], x: str, y: str, varied: Sequence[str] = ()
 ) -> Figure:
-    """A figure of each point over another, and the line through the best ones."""
+    """A metric of each point over another, and the line through the best ones."""
     points = [
         (row[x], row[y], is_best, _point(row, varied))
         for row, is_best in zip(rows, best, strict=True)
@@ -102,7 +102,7 @@ def _point(row: dict[str, Any], varied: Sequence[str]) -> str:
 
 
 def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
-    """A figure over two parameters; empty where a parameter has too many values."""
+    """A metric over two parameters; empty if a parameter has too many values."""
     columns, lines = values(rows, across), values(rows, down)
     found = {(row.get(down), row.get(across)): row.get(figure) for row in rows}
     grid = [[found.get((line, column)) for column in columns] for line in lines]
@@ -116,10 +116,10 @@ def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
 
 
 def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
-    """A figure over a parameter: a dot for the mean over all else that varies, with its range.
+    """A metric over a parameter: a dot for the mean over all other parameters, with its range.
 
-    The range is from the lowest to the highest point; of a single design run with several seeds,
-    the interval of its mean.
+    The range is minimum to maximum; for a single design with several seeds, the mean's confidence
+    interval.
     """
     having = [row for row in rows if isinstance(row.get(figure), int | float)]
     groups = [
@@ -150,7 +150,7 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
 
 
 def _range(rows: Rows, figure: str) -> tuple[float, float] | None:
-    """From where to where the points of a group reach."""
+    """Range of a group's points."""
     if len(rows) == 1:
         half = rows[0].get(margin_of(figure))
         return (rows[0][figure] - half, rows[0][figure] + half) if half else None
@@ -185,7 +185,7 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
 
 
 def values(rows: Rows, name: str) -> list[Any]:
-    """Values of a column, each once: numbers first, by size; then words."""
+    """Distinct values of a column: numbers first, ascending; then words."""
     return sorted({row.get(name) for row in rows}, key=_order)
 
 

@@ -1,8 +1,8 @@
-"""The full results of each point, a line of JSON each, from which an interrupted sweep resumes.
+"""The full results of each point, one line of JSON each, from which an interrupted sweep resumes.
 
-A line is appended as soon as its point is done, so that nothing finished is lost. Each ends with a
-checksum. On resuming, a line that is damaged or breaks a law of results is dropped, and its point
-is simulated again. Only points that succeeded count as done.
+A line is appended as soon as its point is complete, so that no finished point is lost. Each ends
+with a checksum. On resuming, a line that is damaged or violates an invariant of results is dropped,
+and its point is simulated again. Only successful points count as complete.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
-#: The way out for somebody who reads a damaged file.
+#: Remedy for a damaged file.
 _AGAIN = "the file is damaged or was edited; the same sweep again simulates that point anew"
 
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
@@ -31,7 +31,7 @@ _BEGINS = b'{"key": "'
 #: Lines examined to recognise a damaged journal, and bytes of each.
 _LOOKED_AT = 64
 _LOOKED_AT_BYTES = 1 << 20
-#: Text of lines: JSON as it is written here, without controls.
+#: Characters of lines: JSON without control characters.
 _TEXT = re.compile(rb"[ -~\n]*")
 _RESULTS = b', "results": '
 #: Text between a line and its checksum.
@@ -47,7 +47,7 @@ class Journal:
         self.points: list[Point] = []
         #: Messages about dropped damaged lines.
         self.damaged: list[str] = []
-        #: The parameters and goals of the sweep; every line has them.
+        #: Parameters and goals of the sweep, repeated on every line.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
         #: All points of the file, failed ones included, and their parameters.
@@ -76,7 +76,7 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Journal:
-        """The journal of a sweep that is done, with its `points`. Raises `InputError`."""
+        """The journal of a finished sweep, with its `points`. Raises `InputError`."""
         journal = cls(None)
         journal._file.close()
         try:
@@ -97,7 +97,7 @@ class Journal:
         return journal
 
     def _scan(self, problem: Callable[[bytes], str | None]) -> None:
-        """Note where the lines are; lines with a `problem` are dropped."""
+        """Index the lines; lines with a `problem` are dropped."""
         self._file.seek(0)
         position = 0
         for number, line in enumerate(self._file, start=1):
@@ -121,8 +121,8 @@ class Journal:
     def refuse_another(self, points: Iterable[Point] | None) -> None:
         """Raise `InputError` if the file has points of another sweep, which this one would drop.
 
-        `points` are those of this sweep; None if it searches, so that they are not known yet. Then
-        what was asked must be the same, and at least as many points.
+        `points` are this sweep's points; None for a search, whose points are not known yet. Then
+        the question must be equal, with at least as many points.
         """
         if self._force or not self._found:
             return
@@ -143,14 +143,14 @@ class Journal:
         return key in self._places
 
     def add(self, point: Point, outcome: Outcome) -> None:
-        """Keep the outcome of a point."""
+        """Store the outcome of a point."""
         results, error = outcome
         if results is None:
             self.errors[point.key] = error or "failed"
             return
         text = _whole_line(_head(point, None, self.asked), results.encode())
         position = self._file.seek(0, 2)
-        # Not through the buffer, which would keep what a full disk has refused.
+        # Unbuffered: a buffer would retain data that a full disk has rejected.
         try:
             left = text
             while left:
@@ -164,14 +164,14 @@ class Journal:
         self._places[point.key] = position, len(text)
 
     def _take_back(self, place: int) -> None:
-        """Leave only whole lines, and no file where there are none."""
+        """Truncate to whole lines; remove a file without any."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._file.fileno(), place)
             if place == 0 and self.path is not None:
                 self.path.unlink()
 
     def _go_elsewhere(self, why: files.NotWrittenError) -> int:
-        """Continue in a folder for temporary files; its size so far. Raises `why` without one."""
+        """Continue in a temporary folder; returns the size so far. Raises `why` without one."""
 
         def copy() -> Iterable[bytes]:
             self._file.seek(0)
@@ -238,7 +238,7 @@ class Journal:
 
 
 def _point(line: Any) -> Point:
-    """The point of a line. Raises `ValueError` and its like for one that no sweep has written."""
+    """The point of a line. Raises `ValueError` or similar for a line that no sweep wrote."""
     parameters, key, error = line["parameters"], line["key"], line["error"]
     if not isinstance(parameters, dict) or not isinstance(line["results"], dict | None):
         raise ValueError("no parameters, or no results")
@@ -257,7 +257,7 @@ def _is_journal(path: Path) -> bool:
     except FileNotFoundError:
         return True
     begins = lines[0]
-    if begins.startswith(b"\0"):  # the power failed: of the first line, sectors are not there
+    if begins.startswith(b"\0"):  # after a power cut, sectors of the first line are missing
         return bool(_TEXT.fullmatch(begins.replace(b"\0", b"")))
     return not begins or _BEGINS.startswith(begins) or any(map(_LINE.match, lines))
 
@@ -295,7 +295,7 @@ def _sum_problem(line: bytes) -> str | None:
 
 
 def _problem(line: bytes) -> str | None:
-    """Error in a line that invalidates its point; None where all is right."""
+    """Error in a line that invalidates its point; None without errors."""
     if (found := _sum_problem(line)) is not None:
         return found
     try:
@@ -308,7 +308,7 @@ def _problem(line: bytes) -> str | None:
 
 
 def _lawful(source: str, text: bytes) -> dict[str, Any]:
-    """A line with lawful results. Raises `InputError`, which names `source`."""
+    """A line with valid results. Raises `InputError`, which names `source`."""
     line: dict[str, Any] = reading.parsed(source, text)
     if (results := line["results"]) is not None:
         _refuse_schema(results, source)

@@ -1,8 +1,8 @@
 """Points of a sweep: every experiment with every combination of the axes' values.
 
-A point is a stack of layers like any run's. It has its experiment's seed, so that all designs meet
-the same requests, and equals `ssdlab run` with the same settings. Its key is a digest of all that
-decides its results.
+A point is a stack of layers like any run's. It has its experiment's seed, so that all designs serve
+the same requests, and equals `ssdlab run` with the same settings. Its key is a digest of all
+inputs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
 
-#: Key whose size relative to a footprint follows from the resulting capacity.
+#: The key whose `footprint` values mean the resulting capacity.
 BLOCKS = "device.blocks_per_plane"
-#: Keys of a trace that affect its reading.
+#: Keys that affect reading a trace.
 READING = (
     "format",
     "time_unit",
@@ -39,7 +39,7 @@ READING = (
 )
 
 
-#: Maximum number of useless values in a message.
+#: Maximum number of unusable values in a message.
 MOST_SHOWN = 8
 
 
@@ -47,8 +47,8 @@ MOST_SHOWN = 8
 class Base:
     """Common part of all points.
 
-    `below` lies below what varies, `peers` are assignments beside it, `above` lies above it.
-    `allow_code` permits the files that vary to name code; the layers say it for themselves.
+    `below` has the layers below the varied keys, `peers` the assignments beside them, `above` the
+    layers above. `allow_code` permits varied files to name code; layers have their own permission.
     """
 
     below: Sequence[Layer]
@@ -60,7 +60,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Point:
-    """A resolved experiment of a sweep; or the error that says why it is none."""
+    """A resolved experiment of a sweep, or its error."""
 
     parameters: dict[str, Any]
     layers: Sequence[Layer]
@@ -76,8 +76,8 @@ def size(bases: Sequence[Base], axes: Sequence[Axis]) -> int:
 def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point]:
     """Every point of the grid; the last axis varies fastest.
 
-    Raises `InputError` for two axes of one name and for values that no point can use: each point is
-    resolved, and the shape of its drive derived, before the first runs.
+    Raises `InputError` for duplicate axes and for unusable values: each point is resolved, and its
+    drive's geometry derived, before the first run.
     """
     _refuse_twice(axes)
     footprints = Footprints()
@@ -121,7 +121,7 @@ def _refuse_twice(axes: Sequence[Axis]) -> None:
 def make(
     base: Base, axes: Sequence[Axis], values: Sequence[Any], check: bool, footprints: Footprints
 ) -> Point:
-    """The point at which the axes have these values."""
+    """The point with these values of the axes."""
     parameters: dict[str, Any] = dict(base.parameters)
     below, relative = list(base.below), []
     peers = list(base.peers)
@@ -154,7 +154,7 @@ def make(
 
 
 def _layers(axis: Axis, value: Any) -> list[Layer]:
-    """The layers of one value, which call themselves after the axis."""
+    """The layers of one value, named after the axis."""
     source = axis.assignment(value)
     if axis.name == "trace":
         return layers.from_trace(source, value)
@@ -164,7 +164,7 @@ def _layers(axis: Axis, value: Any) -> list[Layer]:
 
 
 def digest(resolved: str, check: bool) -> str:
-    """The key of a point: of its experiment, its files as they are now, and the version."""
+    """The key of a point: digest of its experiment, its files' state, and the version."""
     parts = [_core.version, str(check), resolved]
     experiment = json.loads(resolved)
     if (path := experiment.get("workload", {}).get("path")) is not None:
@@ -172,7 +172,7 @@ def digest(resolved: str, check: bool) -> str:
     if (path := experiment.get("run", {}).get("load_drive")) is not None:
         parts.append(_state(path))
     policy = experiment.get("device", {}).get("cleaning", {}).get("policy", "")
-    if ":" in policy:  # of a Python module
+    if ":" in policy:  # a Python module
         parts.append(_state(policy.partition(":")[0].replace(".", os.sep) + ".py"))
     return _key(parts)
 
@@ -198,7 +198,7 @@ class Footprints:
         self._blocks: dict[tuple[str, int], int] = {}
 
     def resolve(self, stack: Sequence[Layer], axis: Axis, value: Share) -> Any:
-        """The value of `axis`: a size, or the number of blocks that gives this capacity."""
+        """The value of `axis`: a size, or the number of blocks for this capacity."""
         experiment = json.loads(_core.resolve_json(stack))
         workload = experiment["workload"]
         if workload.get("kind") != "trace":
@@ -221,7 +221,7 @@ class Footprints:
 
 
 def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
-    """The fewest blocks per plane with which the device offers at least `wanted` bytes."""
+    """Minimum number of blocks per plane for a capacity of at least `wanted` bytes."""
 
     def capacity(count: int) -> int:
         layer = layers.from_assignment(BLOCKS, count)
@@ -246,7 +246,7 @@ def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
 
 
 def numbered(points: Sequence[Point]) -> Iterator[tuple[int, Point]]:
-    """Valid points with their index; one of several that are the same."""
+    """Distinct valid points with their index."""
     seen: set[str] = set()
     for position, point in enumerate(points):
         if point.error is None and point.key not in seen:

@@ -15,7 +15,7 @@ from ssdlab.sweeps import figures, table
 if TYPE_CHECKING:
     from ssdlab.sweeps.result import Sweep
 
-#: The metric of a figure, unless there are objectives.
+#: Default metric of a figure, without objectives.
 USUAL = "host.all.percentiles_us.99"
 
 
@@ -33,8 +33,8 @@ class Plots:
     def by(self, parameter: str, metric: str | None = None, ax: Any = None) -> Any:
         """A metric over a parameter: the mean over all others, with minimum and maximum.
 
-        Raises `InputError` for an unknown parameter or metric, and where fewer than two of its
-        values have results.
+        Raises `InputError` for an unknown parameter or metric, and if fewer than two of its values
+        have results.
         """
         self._known(parameter)
         return self._drawn(

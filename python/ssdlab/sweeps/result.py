@@ -22,7 +22,7 @@ from ssdlab.units import cell_text
 if TYPE_CHECKING:
     from ssdlab.sweeps.plots import Plots
 
-#: The main metrics of a point, unless there are goals.
+#: Main metrics of a point, without goals.
 SHOWN = (
     "host.all.iops",
     "host.all.mean_us",
@@ -35,9 +35,9 @@ FORMS = {".csv": forms.TABLE_CSV, ".parquet": forms.TABLE_PARQUET}
 
 
 class Finished:
-    """A point that was run: its parameters, and its results or what went wrong."""
+    """A completed point: parameters, and results or error."""
 
-    # No dataclass: libraries of tables copy those with all that is in them, here an open file.
+    # Not a dataclass: table libraries deep-copy those, here with an open file.
     def __init__(
         self, parameters: Mapping[str, Any], error: str | None, key: str, journal: Journal
     ) -> None:
@@ -62,7 +62,7 @@ class Finished:
 class Sweep:
     """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
 
-    It is a table for libraries that take one of Arrow, such as `polars.DataFrame(sweep)`.
+    Arrow consumers accept it as a table, such as `polars.DataFrame(sweep)`.
 
     `columns` is the tidy table: parameters, every scalar of the results by its path, `error` and,
     with objectives, `pareto`; with constraints, `keeps_constraints`. `unmet` is a sentence
@@ -144,7 +144,7 @@ class Sweep:
         return (found or "").split()
 
     def warning_marks(self) -> dict[str, tuple[int, int, str]]:
-        """The warnings present: a number for each, how many points have it, and its meaning."""
+        """The warnings present: mark, number of points, and meaning."""
         all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
         known = dict(_core.list("warnings") or ())
         ordered = [name for name in known if name in all_of_them]
@@ -195,7 +195,7 @@ class Sweep:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to `path`, whose extension is .parquet or .csv.
 
-        Raises `OSError`, also for a file there that is no such table, unless `force` is given.
+        Raises `OSError`, also for an existing foreign file, unless `force` is given.
         """
         ending = extension(Path(path))
         delivery.write(Path(path), table.WRITERS[ending](self.columns), FORMS[ending], force=force)
@@ -208,12 +208,12 @@ class Sweep:
         yield "\n]}\n"
 
     def shown(self) -> tuple[list[str], list[int]]:
-        """The columns and rows for display: the best first, as many as fit a screen."""
+        """Columns and rows for display, the best first, limited to a screen."""
         wanted = [objective.column for objective in self.goals.objectives]
         wanted += [limit.column for limit in self.goals.constraints]
         names = list(dict.fromkeys([*wanted, *SHOWN]))
         names = [name for name in names if any(v is not None for v in self.columns.get(name, []))]
-        # A point that is given twice stands once.
+        # Duplicate points appear once.
         points = {json.dumps([it._key, dict(it.parameters)]): n for n, it in enumerate(self)}
         rows = sorted(points.values())
         best = self.columns.get("pareto")
@@ -262,7 +262,7 @@ class Sweep:
 
 
 def extension(path: Path) -> str:
-    """The extension of a table's file. Raises `InputError` for one that is not written."""
+    """The extension of a table's file. Raises `InputError` for an unsupported one."""
     if path.suffix not in table.WRITERS:
         raise InputError(f"{path}: a table is written as {' or '.join(table.WRITERS)}")
     return path.suffix

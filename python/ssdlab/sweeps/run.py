@@ -22,13 +22,13 @@ from ssdlab.sweeps.space import Axis
 from ssdlab.sweeps.table import Goals
 from ssdlab.sweeps.work import Outcome
 
-#: A larger grid must be confirmed.
+#: Maximum number of points without confirmation.
 MAX_POINTS = 100_000
-#: Seeds of a point.
+#: Maximum number of seeds per point.
 MAX_REPEATS = 1000
-#: A minimal run that shows which figures the results have.
+#: Keys of a minimal run, to find the metrics in results.
 PROBE = {"run.until": "1us", "run.precondition": "none", "run.warm_up": "0s"}
-#: Maximum number of points tried to find out which figures there are.
+#: Maximum number of points tried to find the metrics.
 MAX_SAMPLES = 10
 
 
@@ -56,10 +56,10 @@ def sweep(
     - `vary`: parameters and their values, by key (or `device`, `workload`, `trace`): a list of
       values, or a text such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a
       factor); the grid is every combination. "footprint*0.5" is half of the footprint of the trace;
-      for `device.blocks_per_plane`, the blocks with which the device offers that.
+      for `device.blocks_per_plane`, the blocks for that capacity.
     - `repeat`: run every point with this many seeds, its own and the following ones; `means()` has
       the means with their 95 % confidence intervals.
-    - `skip`: leave out points that cannot be built, which are refused otherwise.
+    - `skip`: omit points that cannot be built, which are errors otherwise.
     - `search`: run only this many points of that space, chosen by Optuna for the objectives.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
       "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
@@ -147,9 +147,9 @@ def run(
     skip: bool = False,
     force: bool = False,
 ) -> Sweep:
-    """`sweep` with prepared arguments; `option` is what goes before a name in messages.
+    """`sweep` with prepared arguments; `option` is the prefix of names in messages.
 
-    `many` allows grids of more than `MAX_POINTS` points.
+    `many` allows grids above `MAX_POINTS` points.
     """
     if out is not None:
         delivery.refuse(out, FORMS[extension(out)], force=force)
@@ -233,7 +233,7 @@ def run(
 
 
 def _built(points: Sequence[Point], skip: bool, option: str) -> list[Point]:
-    """The points that can run. Raises `InputError` for others unless they are to be skipped."""
+    """The points that can run. Raises `InputError` for others, unless `skip` is given."""
     broken = [point for point in points if point.error is not None]
     if not broken or skip:
         return [point for point in points if point.error is None]
@@ -249,7 +249,7 @@ def _built(points: Sequence[Point], skip: bool, option: str) -> list[Point]:
 def _repeated(
     bases: Sequence[Base], axes: Sequence[Axis], repeat: int, trials: int | None, option: str
 ) -> tuple[list[Base], list[Axis]]:
-    """The bases and axes with an axis of seeds, from the first experiment's on."""
+    """The bases and axes with an added axis of seeds, beginning with the first experiment's."""
     if trials is not None:
         raise InputError(f"{option}repeat and {option}search exclude each other")
     if not 2 <= repeat <= MAX_REPEATS:
