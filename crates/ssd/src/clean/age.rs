@@ -1,9 +1,9 @@
-//! Closed blocks of each domain in order of opening.
+//! Closed blocks of each domain in order of their opening.
 
 use std::ops::Range;
 
-/// Marks the end of a list, and an unlisted block. Others are listed under their number plus 1:
-/// zeroed memory, which costs nothing until it is touched, lists nothing.
+/// End of a list, and unlisted block. Listed blocks have their number plus 1, so zeroed memory,
+/// which the system allocates only when touched, lists nothing.
 const NONE: u32 = 0;
 
 /// A doubly linked list per domain, oldest first; every operation takes constant time.
@@ -26,7 +26,7 @@ impl AgeOrder {
         }
     }
 
-    /// Copies the lists of some domains, and so of their blocks, from the order of an identical drive.
+    /// Copies the lists and blocks of some domains from an identical drive.
     pub fn take_part(&mut self, other: &AgeOrder, domains: Range<usize>, blocks: Range<usize>) {
         self.oldest[domains.clone()].copy_from_slice(&other.oldest[domains.clone()]);
         self.newest[domains.clone()].copy_from_slice(&other.newest[domains]);
@@ -34,7 +34,7 @@ impl AgeOrder {
         self.newer[blocks.clone()].copy_from_slice(&other.newer[blocks]);
     }
 
-    /// A block was closed; it is the newest of its domain.
+    /// Appends a closed block as the newest of its domain.
     pub fn push(&mut self, domain: u32, block: u32) {
         let newest = std::mem::replace(&mut self.newest[domain as usize], block + 1);
         self.older[block as usize] = newest;
@@ -45,7 +45,7 @@ impl AgeOrder {
         }
     }
 
-    /// A listed block is about to be cleaned.
+    /// Removes a block that will be cleaned.
     pub fn remove(&mut self, domain: u32, block: u32) {
         let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
         match older {
@@ -58,7 +58,7 @@ impl AgeOrder {
         }
     }
 
-    /// Begins to fetch the place of a listed block.
+    /// Prefetches the list entry of a block.
     pub fn prefetch(&self, block: u32) {
         memory::prefetch(&self.older, block as usize);
         memory::prefetch(&self.newer, block as usize);
@@ -67,13 +67,14 @@ impl AgeOrder {
     /// Prefetches the neighbours that a removal changes.
     pub fn prefetch_neighbours(&self, block: u32) {
         let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
-        // Nothing is fetched at the end of a list: that lies past the end of the table.
+        // Nothing is prefetched at the end of a list, because the index lies past the end of the
+        // table.
         memory::prefetch(&self.newer, (older as usize).wrapping_sub(1));
         memory::prefetch(&self.older, (newer as usize).wrapping_sub(1));
     }
 
-    /// Undoes the latest [`remove`](AgeOrder::remove) that is not undone: the block comes back where
-    /// it was.
+    /// Undoes the latest [`remove`](AgeOrder::remove) not yet undone: the block returns to its
+    /// place.
     pub fn put_back(&mut self, domain: u32, block: u32) {
         match self.older[block as usize] {
             NONE => self.oldest[domain as usize] = block + 1,
@@ -85,7 +86,7 @@ impl AgeOrder {
         }
     }
 
-    /// Block `new`, which is not listed, takes the place of `old`.
+    /// Puts the unlisted block `new` in the place of `old`.
     pub fn replace(&mut self, domain: u32, old: u32, new: u32) {
         self.older[new as usize] = self.older[old as usize];
         self.newer[new as usize] = self.newer[old as usize];

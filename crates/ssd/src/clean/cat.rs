@@ -4,15 +4,15 @@ use super::{Action, View};
 use crate::ids::Block;
 use engine::Xoshiro256;
 
-/// The block for which u / (1 - u) x 1 / age x erasures is smallest: cheap to clean, old, and
-/// little worn. Age is the number of blocks opened since the block was.
+/// Picks the block with the smallest u / (1 - u) x erases / age: cheap to clean, old, and little
+/// worn. Age is the number of blocks opened since the block was.
 pub fn step(view: &View<'_>, _: &mut Xoshiro256) -> Action {
     view.best(view.oldest(), |block| price(view, block))
 }
 
 fn price(view: &View<'_>, block: Block) -> f64 {
     let u = f64::from(view.valid(block)) / f64::from(view.data_pages);
-    // The first erasure counts too, or blocks never erased would cost nothing.
+    // Counts the first erase too, so that blocks never erased do not cost nothing.
     let times = f64::from(view.erases[block.at()]) + 1.0;
     u / (1.0 - u) / view.age(block) as f64 * times
 }
@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn weighs_wear_too() {
         let cases = [
-            // Alike but for age: the older.
+            // Equal except for age: the older block.
             ("5:2 1:2 2:2", Some(5)),
             // Worn blocks are spared...
             ("5:2:9 1:2:0 2:2:9", Some(1)),

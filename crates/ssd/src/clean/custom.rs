@@ -1,8 +1,8 @@
-//! Policies from outside the table: an object that the caller hands in, asked once per victim.
+//! Custom policies: an object supplied by the caller, called once per victim.
 //!
-//! A policy from outside may do anything, so its answers are checked: an answer that breaks a rule, or
-//! no answer, is a failure. The drive then continues with greedy, and its state stays consistent, until
-//! its caller reads [`Custom::failure`] and ends the run.
+//! A custom policy may do anything, so each decision is checked: an invalid decision, or none, is a
+//! failure. The drive then continues with greedy, in a consistent state, until its caller reads
+//! [`Custom::failure`] and ends the run.
 
 use super::{Action, AgeOrder, VictimIndex};
 use crate::config::Policy;
@@ -11,16 +11,16 @@ use options::Invalid;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Blocks that a policy may clean in a row without gaining a page, as a multiple of the blocks of a
-/// domain: a circular log needs 1, and a fair draw misses the only block that pays in 32 rounds once
-/// in 10^13 times.
+/// Maximum number of consecutive cleanings without a gained page, as a multiple of a domain's
+/// blocks. A circular log needs 1; random picks miss the only useful block in 32 rounds once in
+/// 10^13 times.
 const FRUITLESS_ROUNDS: u32 = 32;
 
-/// View of an external policy on a domain, without copying.
+/// View of a domain for a custom policy, without copying.
 ///
-/// The arrays are indexed by the number of a block of the whole drive; those of the domain start at
-/// `first_block` and number `blocks`. They are shared: references that a policy keeps do not
-/// change, and the drive continues with a copy.
+/// Arrays are indexed by block number on the whole drive; the domain's blocks are the `blocks`
+/// entries from `first_block`. Arrays are shared: those that a policy keeps do not change, and the
+/// drive continues with a copy.
 #[derive(Debug)]
 pub struct DomainState {
     /// Number of the domain.
@@ -29,32 +29,32 @@ pub struct DomainState {
     pub first_block: Block,
     /// Blocks of the domain.
     pub blocks: u32,
-    /// Data pages of a block.
+    /// Data pages per block.
     pub data_pages: u32,
-    /// Erased blocks of the domain.
+    /// Number of erased blocks in the domain.
     pub free: u32,
-    /// True without room for writes, if cleaning some block pays: resting would end in a
-    /// standstill.
+    /// True if there is no room for writes and some block is worth cleaning, so that resting would
+    /// deadlock.
     pub urgent: bool,
     /// Valid pages of each block.
     pub valid: Arc<Vec<u32>>,
-    /// Use of each block.
+    /// State of each block.
     pub state: Arc<Vec<BlockState>>,
-    /// Ascending number of each block's opening.
+    /// Opening sequence number of each block.
     pub sequence: Arc<Vec<u64>>,
-    /// Erasures of each block.
+    /// Erases of each block.
     pub erases: Arc<Vec<u32>>,
-    /// The closed blocks by number of valid pages, counted from the first of the domain.
+    /// Closed blocks by number of valid pages, numbered from the domain's first block.
     pub index: Arc<VictimIndex>,
-    /// The closed blocks by age.
+    /// Closed blocks by age.
     pub order: Arc<AgeOrder>,
-    /// Number of opened blocks: the clock in which ages are measured.
+    /// Number of blocks opened so far: the clock of ages.
     pub opened: u64,
-    /// A number from 0 to below 1, drawn for this step from the drive's randomness.
+    /// A random number in [0, 1) for this step.
     pub random: f64,
 }
 
-/// Unchecked action of an external policy.
+/// Unchecked decision of a custom policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// No cleaning now.
@@ -63,24 +63,23 @@ pub enum Answer {
     Clean(i64),
 }
 
-/// A policy from outside the table.
+/// A custom policy.
 pub trait Cleaner: Send {
     /// The policy's decision for a domain.
     ///
     /// # Errors
-    /// Why there is none, in one sentence.
+    /// The reason for the lack of a decision, in one sentence.
     fn step(&mut self, pool: &DomainState) -> Result<Answer, String>;
 }
 
-/// A custom policy, and its failure. Clones share it: drives that are built with it call the same
+/// A custom policy, and its failure. Clones share both: the drives of an array call the same
 /// object, and their caller checks its [`failure`](Custom::failure).
 #[derive(Clone)]
 pub struct Custom(Arc<Mutex<Judged>>);
 
 struct Judged {
     cleaner: Box<dyn Cleaner>,
-    /// Consecutive fruitless victims by domain: blocks cleaned in a row that had no superseded
-    /// page.
+    /// Consecutive fruitless victims by domain: cleaned blocks without superseded pages.
     fruitless: Vec<u32>,
     failure: Option<String>,
 }
@@ -91,7 +90,7 @@ impl Custom {
         Custom(Arc::new(Mutex::new(Judged { cleaner, fruitless: Vec::new(), failure: None })))
     }
 
-    /// Placeholder in a device built for inspection: it fails when it is asked.
+    /// Placeholder in a device built for inspection; it fails when called.
     pub fn absent() -> Custom {
         struct Absent;
         impl Cleaner for Absent {
@@ -102,7 +101,7 @@ impl Custom {
         Custom::new(Box::new(Absent))
     }
 
-    /// Error of the policy that drives have replaced, with the state of the pool then.
+    /// Error of the failed policy, with the state of the domain at that time.
     pub fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }
@@ -128,16 +127,16 @@ impl fmt::Debug for Custom {
     }
 }
 
-/// Live objects, handed in when a device is built: what a configuration, which is data, can only name.
-/// The devices of an array share them.
+/// Objects supplied when a device is built; a configuration contains only their names. Devices of
+/// an array share them.
 #[derive(Debug, Clone, Default)]
 pub struct Supplied {
-    /// The cleaning policy from outside the table.
+    /// The custom garbage collection policy.
     pub policy: Option<Custom>,
 }
 
 impl Supplied {
-    /// Why a device ignores a supplied object.
+    /// Error of a supplied object that the device no longer uses.
     pub fn failure(&self) -> Option<String> {
         self.policy.as_ref().and_then(Custom::failure)
     }
@@ -159,7 +158,7 @@ impl Supplied {
 }
 
 impl Judged {
-    /// The rules that every answer must keep.
+    /// Checks the rules that every decision must obey.
     fn judge(&mut self, pool: &DomainState, answer: Answer) -> Result<Action, String> {
         let Answer::Clean(number) = answer else {
             let standstill = "it rests, and the writes that wait will never find room: when \
@@ -212,7 +211,7 @@ impl DomainState {
     }
 }
 
-/// The state of the pool, for debugging.
+/// State of the domain, for debugging.
 impl fmt::Display for DomainState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.first_block.at();

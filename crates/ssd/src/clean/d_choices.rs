@@ -1,10 +1,11 @@
-//! d choices: the emptiest of d blocks drawn at random (Van Houdt, SIGMETRICS'13).
+//! d choices: among d randomly drawn blocks, the one with the fewest valid pages (Van Houdt,
+//! SIGMETRICS'13).
 
 use super::{Action, View};
 use engine::Xoshiro256;
 
-/// The block with the fewest valid pages of `d_choices.d` draws, with repetition, as long as some
-/// block has a superseded page.
+/// Picks the block with the fewest valid pages of `d_choices.d` draws with repetition, as long as
+/// some block has a superseded page.
 pub fn step(view: &View<'_>, random: &mut Xoshiro256) -> Action {
     let draws = (0..view.config.d_choices.d).filter_map(|_| view.draw(random));
     match draws.min_by_key(|block| view.valid(*block)) {

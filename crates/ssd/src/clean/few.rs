@@ -1,31 +1,32 @@
-//! Closed blocks of domains with few large ones: their valid pages, searched when the emptiest
-//! leaves.
+//! Closed blocks of domains with few large ones: valid page counts, searched when the block with
+//! the fewest leaves.
 //!
-//! A superblock has thousands of pages for each block of its domain. To keep the blocks sorted as pages are superseded
-//! would cost something a page; to look through them all when one of them leaves costs next to nothing a page.
+//! A superblock has thousands of pages per block in its domain. Keeping the blocks sorted would
+//! cost work per superseded page; searching all blocks when one leaves costs almost nothing per
+//! page.
 
 use crate::config::TieBreak;
 use crate::sets::drawn;
 use engine::Xoshiro256;
 
-/// Pages that a block has for each block of its domain, at least.
+/// Minimum number of pages per block and per block of the domain.
 const PAGES_PER_BLOCK: u32 = 8;
 
-/// Value of unlisted blocks.
+/// Marks unlisted blocks.
 const NONE: u32 = u32::MAX;
 
 /// The closed blocks of every domain.
 #[derive(Debug, Clone)]
 pub struct Few {
     blocks_per_domain: u32,
-    /// Valid pages of each closed block; `NONE` of others.
+    /// Valid pages of each closed block; `NONE` for others.
     valid: Vec<u32>,
     /// Minimum valid pages by domain.
     least: Vec<u32>,
 }
 
 impl Few {
-    /// No closed blocks; nothing where blocks are too small or too many for that.
+    /// No closed blocks; `None` if blocks are too small or too many for searching.
     pub fn new(domains: u32, blocks_per_domain: u32, data_pages: u32) -> Option<Few> {
         let are_large = data_pages / PAGES_PER_BLOCK >= blocks_per_domain;
         are_large.then(|| Few {

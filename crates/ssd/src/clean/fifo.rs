@@ -3,9 +3,9 @@
 use super::{Action, View};
 use engine::Xoshiro256;
 
-/// The block opened longest ago, as long as some block has a superseded page.
+/// Picks the block opened first, as long as some block has a superseded page.
 ///
-/// Even a fully valid block is rewritten, as a circular log does: that is its price on skewed
+/// It rewrites even fully valid blocks, as a circular log does, which is costly under skewed
 /// traffic.
 pub fn step(view: &View<'_>, _: &mut Xoshiro256) -> Action {
     match view.oldest().next() {

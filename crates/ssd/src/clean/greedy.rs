@@ -1,9 +1,9 @@
-//! Greedy: clean the block that costs least now (the 2008 paper, section 3.2).
+//! Greedy: cleans the block that costs least now (the 2008 paper, section 3.2).
 
 use super::{Action, View};
 use engine::Xoshiro256;
 
-/// The closed block with the fewest valid pages, unless even that one has no superseded page.
+/// Picks the closed block with the fewest valid pages, unless even that one has no superseded page.
 pub fn step(view: &View<'_>, random: &mut Xoshiro256) -> Action {
     match view.emptiest(random) {
         Some(victim) if view.pays(victim) => Action::Clean { victim },

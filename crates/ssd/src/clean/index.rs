@@ -5,16 +5,16 @@ use crate::config::TieBreak;
 use crate::sets::{Set, Sets};
 use engine::Xoshiro256;
 
-/// For each domain and each number of valid pages, the set of closed blocks; one bit per block and
-/// number, so that following a superseded page and finding the emptiest block take constant time.
-/// Domains with few, large blocks are searched instead.
+/// For each domain and number of valid pages, the set of closed blocks. With one bit per block and
+/// number, updating a superseded page and finding the block with the fewest valid pages take
+/// constant time. Domains with few, large blocks are searched instead.
 #[derive(Debug, Clone, Default)]
 pub struct VictimIndex {
     few: Option<Few>,
-    /// A family for each domain, with a set for each number of valid pages.
+    /// For each domain, a set for each number of valid pages.
     sets: Sets,
     data_pages: u32,
-    /// Lower bound of the sets with members, by domain.
+    /// Lower bound of the nonempty sets, by domain.
     least: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ impl VictimIndex {
         }
     }
 
-    /// Copies the closed blocks of some domains from the index of an identical drive.
+    /// Copies the closed blocks of some domains from an identical drive.
     pub fn take_part(&mut self, other: &VictimIndex, domains: std::ops::Range<usize>) {
         if let (Some(few), Some(other)) = (&mut self.few, &other.few) {
             return few.take_part(other, domains);
@@ -42,7 +42,7 @@ impl VictimIndex {
         self.least[domains.clone()].copy_from_slice(&other.least[domains]);
     }
 
-    /// A block was closed with `valid` valid pages.
+    /// Adds a closed block with `valid` valid pages.
     #[inline]
     pub fn insert(&mut self, domain: u32, block: u32, valid: u32) {
         if let Some(few) = &mut self.few {
@@ -53,7 +53,7 @@ impl VictimIndex {
         *least = (*least).min(valid);
     }
 
-    /// A closed block is about to be cleaned.
+    /// Removes a block that will be cleaned.
     pub fn remove(&mut self, domain: u32, block: u32, valid: u32) {
         if let Some(few) = &mut self.few {
             return few.remove(domain, block);
@@ -61,7 +61,7 @@ impl VictimIndex {
         self.sets.remove(Set { family: domain, member: valid }, block);
     }
 
-    /// Moves a closed block with `valid` pages down by one.
+    /// Moves a closed block with `valid` valid pages to the next lower set.
     #[inline]
     pub fn superseded(&mut self, domain: u32, block: u32, valid: u32) {
         match &mut self.few {
@@ -83,13 +83,13 @@ impl VictimIndex {
         self.few.is_some()
     }
 
-    /// Begins to fetch what will change when one of the `valid` pages of a block is superseded.
+    /// Prefetches the entries that change when one of a block's `valid` pages is superseded.
     #[inline]
     pub fn prefetch(&self, domain: u32, block: u32, valid: u32) {
         self.sets.prefetch(Set { family: domain, member: valid }, block);
     }
 
-    /// The fewest valid pages that a closed block of the domain has.
+    /// Fewest valid pages of any closed block in the domain.
     pub fn least(&self, domain: u32) -> Option<u32> {
         if let Some(few) = &self.few {
             return few.least(domain);
@@ -98,7 +98,7 @@ impl VictimIndex {
         all.find(|valid| !self.sets.is_empty(Set { family: domain, member: *valid }))
     }
 
-    /// The last block with the fewest valid pages, if known without a search.
+    /// Highest-numbered block with the fewest valid pages, if known without a search.
     pub fn last_of_least(&self, domain: u32) -> Option<u32> {
         if let Some(few) = &self.few {
             return few.last_of_least(domain);
@@ -106,7 +106,7 @@ impl VictimIndex {
         self.sets.last(Set { family: domain, member: self.least(domain)? })
     }
 
-    /// Remembers that no block has fewer than `valid` valid pages, which [`least`] has found.
+    /// Records that no block has fewer than `valid` valid pages, as found by [`least`].
     ///
     /// [`least`]: VictimIndex::least
     pub fn raise_least(&mut self, domain: u32, valid: u32) {
@@ -133,8 +133,7 @@ impl VictimIndex {
         }
     }
 
-    /// The blocks that have superseded pages: those with the fewest valid pages first, of equals the
-    /// lowest number.
+    /// Blocks with superseded pages, fewest valid pages first; ties in numerical order.
     pub fn emptiest_first(&self, domain: u32) -> Box<dyn Iterator<Item = u32> + '_> {
         if let Some(few) = &self.few {
             return Box::new(few.emptiest_first(domain, self.data_pages).into_iter());
@@ -163,7 +162,7 @@ mod tests {
     }
 
     proptest! {
-        /// Both indices list the same blocks.
+        /// Both indexes list the same blocks.
         #[test]
         fn looked_through_or_sorted_the_answers_are_the_same(
             steps in prop::collection::vec((0u8..8, 0u32..2, 0u32..9), 1..300),

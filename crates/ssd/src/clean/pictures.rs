@@ -1,4 +1,4 @@
-//! Draws domains for the tests of policies.
+//! Domains for the tests of policies, from a short notation.
 
 use super::{Action, AgeOrder, VictimIndex, View};
 use crate::config::Cleaning;
@@ -6,16 +6,16 @@ use crate::ids::Block;
 use crate::ids::BlockState;
 use engine::Xoshiro256;
 
-/// Blocks of a drawn domain; the first has number 10 on the drive.
+/// Blocks of a test domain; the first has number 10 on the drive.
 const BLOCKS: u32 = 10;
 const FIRST: u32 = 10;
 const DATA_PAGES: u32 = 4;
 
 type Step = fn(&View<'_>, &mut Xoshiro256) -> Action;
 
-/// The victim that a policy chooses in a domain of ten blocks of four pages, drawn as its closed
-/// blocks, oldest first, as `number:valid` or `number:valid:erasures`. One block is opened between
-/// the opening of each and the next.
+/// Victim that a policy picks in a domain of ten blocks of four pages. `closed` lists the closed
+/// blocks, oldest first, as `number:valid` or `number:valid:erases`. Another block is opened
+/// between consecutive ones.
 pub fn decide(step: Step, config: &Cleaning, closed: &str) -> Option<u32> {
     decide_with(step, config, closed, 1)
 }

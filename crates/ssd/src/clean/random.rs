@@ -1,11 +1,11 @@
-//! Random: the baseline that every other policy should beat.
+//! Random: the baseline for all other policies.
 
 use super::{Action, View};
 use engine::Xoshiro256;
 
-/// Any closed block, drawn uniformly, as long as some block has a superseded page.
+/// Picks a closed block uniformly at random, as long as some block has a superseded page.
 ///
-/// Even a fully valid block is taken: only then is the write amplification 1 / spare factor for any
+/// Fully valid blocks count too: only then is the write amplification 1 / spare factor for any
 /// workload.
 pub fn step(view: &View<'_>, random: &mut Xoshiro256) -> Action {
     match view.draw(random) {

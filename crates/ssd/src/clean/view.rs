@@ -1,16 +1,16 @@
-//! A policy's view of a domain, and its action.
+//! A policy's view of a domain, and its decision.
 
 use super::{AgeOrder, VictimIndex};
 use crate::config::{Cleaning, TieBreak};
 use crate::ids::{Block, BlockState};
 use engine::{Random, Xoshiro256};
 
-/// Action of a policy.
+/// Decision of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// No cleaning: no block is worth cleaning.
     Rest,
-    /// Move the valid pages of `victim` and erase it.
+    /// Moves the valid pages of `victim` and erases it.
     Clean {
         /// A closed block of the domain.
         victim: Block,
@@ -19,13 +19,13 @@ pub enum Action {
 
 /// A policy's view of a domain.
 ///
-/// Slices are indexed by the number of a block of the whole drive; those of the domain start at
-/// `first_block` and number `blocks`.
+/// Slices are indexed by block number on the whole drive; the domain's blocks are the `blocks`
+/// entries from `first_block`.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
-    /// The domain's closed blocks by number of valid pages.
+    /// Closed blocks of the domain by number of valid pages.
     pub index: &'a VictimIndex,
-    /// The domain's closed blocks by age.
+    /// Closed blocks of the domain by age.
     pub order: &'a AgeOrder,
     /// Number of the domain in `index` and `order`.
     pub domain: u32,
@@ -33,24 +33,24 @@ pub struct View<'a> {
     pub first_block: Block,
     /// Blocks of the domain.
     pub blocks: u32,
-    /// Data pages of a block.
+    /// Data pages per block.
     pub data_pages: u32,
     /// Valid pages of each block.
     pub valid: &'a [u32],
-    /// Use of each block.
+    /// State of each block.
     pub state: &'a [BlockState],
-    /// Ascending number of each block's opening.
+    /// Opening sequence number of each block.
     pub sequence: &'a [u64],
-    /// Number of opened blocks: the clock in which ages are measured.
+    /// Number of blocks opened so far: the clock of ages.
     pub opened: u64,
-    /// Erasures of each block.
+    /// Erases of each block.
     pub erases: &'a [u32],
-    /// The parameters of the policies, and the tie-break.
+    /// Parameters of the policies, and the tie-break.
     pub config: &'a Cleaning,
 }
 
 impl View<'_> {
-    /// The closed block with the fewest valid pages, the tie-break deciding between equals.
+    /// The closed block with the fewest valid pages; ties go by the tie-break.
     pub fn emptiest(&self, random: &mut Xoshiro256) -> Option<Block> {
         let relative = self.index.emptiest(self.domain, self.config.tie_break, random)?;
         Some(Block(self.first_block.0 + relative))
@@ -66,22 +66,22 @@ impl View<'_> {
         self.valid[block.at()]
     }
 
-    /// True if cleaning some closed block gains anything; if not, a policy must rest.
+    /// True if some closed block is worth cleaning; otherwise a policy must rest.
     pub fn some_block_pays(&self) -> bool {
         self.index.least(self.domain).is_some_and(|valid| valid < self.data_pages)
     }
 
-    /// True if cleaning a block gains anything.
+    /// True if a block has superseded pages, so that cleaning it gains space.
     pub fn pays(&self, block: Block) -> bool {
         self.valid(block) < self.data_pages
     }
 
-    /// Block openings since a block was opened itself; at least 1 for a closed one.
+    /// Number of blocks opened since a block was; at least 1 for a closed one.
     pub fn age(&self, block: Block) -> u64 {
         self.opened - self.sequence[block.at()] + 1
     }
 
-    /// A closed block drawn uniformly, if the domain has any.
+    /// A uniformly random closed block, if the domain has any.
     pub fn draw(&self, random: &mut Xoshiro256) -> Option<Block> {
         self.oldest().next()?;
         // Nearly all blocks of a full drive are closed, so few draws miss.
@@ -93,7 +93,7 @@ impl View<'_> {
         }
     }
 
-    /// The lowest ranked block that pays; of equals the tie-break decides.
+    /// The lowest-ranked block worth cleaning; ties go by the tie-break.
     pub fn best<R: PartialOrd>(
         &self,
         blocks: impl Iterator<Item = Block>,
@@ -108,7 +108,7 @@ impl View<'_> {
                         && match self.config.tie_break {
                             TieBreak::Highest => block > *incumbent,
                             TieBreak::Lowest => block < *incumbent,
-                            // The first of equals: policies that rank all blocks rarely have any.
+                            // The first of equals: policies that rank all blocks rarely have ties.
                             TieBreak::Random => false,
                         }
             });

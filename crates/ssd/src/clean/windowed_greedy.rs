@@ -3,8 +3,8 @@
 use super::{Action, View};
 use engine::Xoshiro256;
 
-/// The block with the fewest valid pages among the `windowed_greedy.window` oldest; when none of
-/// them pays, of all.
+/// Picks the block with the fewest valid pages among the `windowed_greedy.window` oldest; if none
+/// of them is worth cleaning, among all.
 pub fn step(view: &View<'_>, _: &mut Xoshiro256) -> Action {
     let window = view.config.windowed_greedy.window as usize;
     match view.best(view.oldest().take(window), |block| view.valid(block)) {

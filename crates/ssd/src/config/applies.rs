@@ -1,44 +1,44 @@
-//! Conditions of keys on the whole drive: the conditions that rows of several sections name.
-//! Conditions on one section stand beside it.
+//! Conditions of keys on the whole drive, used by several sections. Conditions on one section are
+//! declared in that section.
 
 use options::conditions;
 
-/// Facts of a drive for conditions, however its keys state them.
+/// Facts about a drive for conditions, derived from its keys.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by another condition")]
 pub(super) struct Facts {
     /// True with a write buffer.
     pub buffered: bool,
     /// True if the buffer, if any, survives power cuts.
     pub protected: bool,
-    /// Cells are programmed in two passes.
+    /// True if cells are programmed in two passes.
     pub two_pass: bool,
-    /// Pages share cells.
+    /// True if pages share cells.
     pub paired: bool,
     /// True if the drive recovers from power cuts.
     pub recovers: bool,
-    /// True if its map survives power cuts.
+    /// True if the map survives power cuts.
     pub keeps_map: bool,
-    /// True for background cleaning.
+    /// True with background garbage collection.
     pub background: bool,
-    /// Packages share a bus and a pool.
+    /// True if packages share a bus and a pool.
     pub streams: bool,
-    /// True with separate frontiers for hot and cold pages.
+    /// True with separate open blocks for hot and cold pages.
     pub hot_cold: bool,
-    /// Cleaning may come in bursts.
+    /// True if garbage collection may come in bursts.
     pub bursts: bool,
-    /// A meter may space the writes.
+    /// True if writes may be metered.
     pub metered: bool,
-    /// Reads stop programs or erases.
+    /// True if reads suspend programs or erases.
     pub suspends: bool,
-    /// Cleaning yields to requests.
+    /// True if garbage collection yields to requests.
     pub yields: bool,
-    /// Units do one operation at a time, without a write buffer, and depend on no other.
+    /// True if units do one operation at a time, independently, without a write buffer.
     pub one_by_one: bool,
-    /// Writes gather in log blocks.
+    /// True if writes gather in log blocks.
     pub logs: bool,
-    /// True if its data age.
+    /// True if data age.
     pub ages: bool,
-    /// True with parity over its dies.
+    /// True with parity across dies.
     pub striped: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Keys of the block buffer: a write cache that is emptied a block at a time, and read-ahead.
+//! Options of the block buffer: a write cache that is written back a block at a time, and
+//! read-ahead.
 
 use options::{Size, conditions, options};
 

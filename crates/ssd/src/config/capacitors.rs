@@ -1,4 +1,4 @@
-//! The capacitors of a protected write buffer: for how long they keep the dies programming.
+//! Capacitors of a protected write buffer: the time for which they power the dies.
 
 use engine::Time;
 use options::{Capacitance, OrPlain, Power, Voltage, conditions, options};
@@ -26,7 +26,7 @@ options! {
 }
 
 impl Capacitors {
-    /// Time for which the drive works without power, ns; unlimited when there are no capacitors.
+    /// Time for which the drive works after a power cut, ns; unlimited without modelled capacitors.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
         let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());
@@ -39,7 +39,7 @@ impl Capacitors {
 mod tests {
     use super::Capacitors;
 
-    /// 1.2 mF from 12 to 5 V at 0.8 are 57 mJ: 9.5 ms at 6 W.
+    /// 1.2 mF from 12 to 5 V at an efficiency of 0.8 are 57 mJ: 9.5 ms at 6 W.
     #[test]
     fn energy_is_power_times_time() {
         let capacitors = Capacitors { capacitance: "1.2mF".parse().ok(), ..Capacitors::default() };

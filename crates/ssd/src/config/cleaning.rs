@@ -1,5 +1,5 @@
-//! Cleaning: its keys, and the policies by name, of which the config word, the listing and the
-//! dispatch of `clean/mod.rs` are made. The behaviour of policies stands elsewhere.
+//! Garbage collection: its options, and the table of policies, which feeds the config words, the
+//! listing and the dispatch of `clean/mod.rs`. The policies themselves are elsewhere.
 
 use super::applies::{
     BACKGROUND, BUFFERED, BURSTS, HOT_COLD, MAPS_PAGES, METERED, MOVES_PAGES, STREAMS, UNBUFFERED,
@@ -9,8 +9,8 @@ use options::{Size, Values, choices, conditions, options};
 use std::fmt;
 use std::str::FromStr;
 
-/// The table: each policy's module in `clean`, its variant, its word and its meaning. `$make` is the
-/// macro that makes something of the rows.
+/// The table: module in `clean`, variant, word and description of each policy. `$make` is the macro
+/// that expands the rows.
 macro_rules! cleaners {
     ($make:ident) => {
         $make! {
@@ -32,7 +32,7 @@ pub(crate) use cleaners;
 /// Makes the names of the policies.
 macro_rules! names {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
-        /// The cleaning policies, by the names of the literature.
+        /// Garbage collection policies, named as in the literature.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Policy {
             $(#[doc = $summary] $variant,)+
@@ -75,12 +75,12 @@ macro_rules! names {
 
 cleaners!(names);
 
-/// The name of a policy from outside the table: `module:Class`.
+/// Name of a custom policy: `module:Class`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyName(String);
 
 impl PolicyName {
-    /// Form of a value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     const PATTERN: &str = r"[^:]*[^:\s][^:]*:[\s\S]*\S[\s\S]*";
 
     /// The name, if `text` is valid.
@@ -167,7 +167,7 @@ choices! {
 }
 
 impl Frontiers {
-    /// Resolved frontiers, on a drive with or without a write buffer.
+    /// Effective open blocks, on a drive with or without a write buffer.
     pub fn meant(self, buffered: bool) -> Frontiers {
         match self {
             Frontiers::Auto if buffered => Frontiers::SeparateMoved,
@@ -176,7 +176,7 @@ impl Frontiers {
         }
     }
 
-    /// Frontiers of a domain, by default without a write buffer.
+    /// Number of open blocks of a domain, by default without a write buffer.
     pub fn count(self) -> u32 {
         match self.meant(false) {
             Frontiers::Auto | Frontiers::Single => 1,
@@ -184,7 +184,7 @@ impl Frontiers {
         }
     }
 
-    /// Frontiers for pages of the host, and as many for copies.
+    /// Number of open blocks for host pages, and equally for copies.
     pub(crate) fn of_each_class(self) -> u32 {
         if self == Frontiers::HotCold { 2 } else { 1 }
     }

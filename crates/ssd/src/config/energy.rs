@@ -38,7 +38,7 @@ options! {
 }
 
 impl SsdEnergy {
-    /// True with any known energy.
+    /// True if any energy is configured.
     pub fn is_known(&self) -> bool {
         let measured = [self.page_read, self.page_program, self.block_erase];
         self.has_currents()
@@ -46,7 +46,7 @@ impl SsdEnergy {
             || measured.iter().any(Option::is_some)
     }
 
-    /// True with any known current.
+    /// True if any current is configured.
     fn has_currents(&self) -> bool {
         let currents = [self.read, self.program, self.erase, self.bus, self.standby];
         currents.iter().any(|current| *current > Current::default())

@@ -1,7 +1,7 @@
-//! Flexible data placement (FDP, TP4146): handles with which the host says what belongs together.
+//! Flexible data placement (FDP, TP4146): placement handles, with which the host groups data.
 //!
-//! A reclaim unit is what the drive cleans at once: a superblock behind a write buffer, or a block. The rule that
-//! places requests which name no handle stands in [`rule`](super::fdp_rule).
+//! A reclaim unit is the unit of garbage collection: a superblock behind a write buffer, or a
+//! block. [`rule`](super::fdp_rule) places requests without a handle.
 
 use super::fdp_rule::PlaceRule;
 use options::{Maybe, choices, conditions, options};
@@ -16,9 +16,10 @@ choices! {
     }
 }
 
-/// Handles at most: the frontier of a block is noted in 8 bits, and each handle may have two.
+/// Maximum number of handles: 8 bits store the frontier of a block, and each handle may have two.
 pub const MOST_HANDLES: u32 = 64;
-/// Placements at most, each a handle in a reclaim group: they are noted in 8 bits, of which 255 is no handle.
+/// Maximum number of placements (handle and reclaim group): 8 bits store them, and 255 is no
+/// handle.
 pub const MOST_PLACEMENTS: u32 = 128;
 
 conditions! {
@@ -55,22 +56,22 @@ impl Fdp {
         self.handles > 0
     }
 
-    /// True if there is a choice: blocks are open for each handle.
+    /// True with several handles, each with its own open blocks.
     pub fn chooses(&self) -> bool {
         self.handles > 1 || self.handles == 1 && self.groups > 1
     }
 
-    /// Placements that a write can name: each handle in each reclaim group.
+    /// Number of placements that a write can name: each handle in each reclaim group.
     pub fn placements(&self) -> u32 {
         self.handles.saturating_mul(self.groups)
     }
 
-    /// Reclaim groups of a drive with handles.
+    /// Number of reclaim groups of a drive with handles.
     pub fn reclaim_groups(&self) -> u32 {
         if self.is_on() { self.groups.max(1) } else { 1 }
     }
 
-    /// Reclaim units of a domain that copies go to.
+    /// Number of reclaim units per domain that receive copies.
     pub fn destinations(&self) -> u32 {
         match self.isolation {
             Isolation::Initial => 1,

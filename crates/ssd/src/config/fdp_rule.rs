@@ -1,17 +1,17 @@
-//! Default handles of writes without one: by queue, by address, by size, or whether they are
-//! forced.
+//! Handles of writes without one: by queue, address, size, or forced unit access.
 //!
-//! `ssdlab placement` prints such a rule: its borders are sizes, and its last part goes to the end.
+//! `ssdlab placement` prints such rules: their borders are sizes, and their last part extends to
+//! the end.
 
 use engine::{Request, SECTOR_BYTES};
 use options::{Size, Values, share};
 use std::fmt;
 use std::str::FromStr;
 
-/// Form of a value, for people.
+/// Syntax of the value, for people.
 const EXPECTED: &str = "none, queue, fua, address(0-4%:1, ...), address(0-1GiB:1, 1GiB-:0) or size(<=4KiB:1, ..., else 0)";
 
-/// A part of the address space, of the capacity or in bytes, and its handle.
+/// An address range, as a share of the capacity or in bytes, and its handle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
     from: f64,
@@ -19,25 +19,25 @@ pub struct Region {
     handle: u8,
 }
 
-/// Default handle of writes without one.
+/// Rule for the handle of writes without one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlaceRule {
     /// Handle 0.
     None,
     /// The number of the submission queue.
     Queue,
-    /// 1 for forced writes (FUA), 0 for others.
+    /// 1 for writes with FUA, 0 for others.
     Fua,
-    /// By the first address, as a share of the capacity.
+    /// By the first address as a share of the capacity.
     Address(Vec<Region>),
     /// By the first address in bytes.
     Offset(Vec<Region>),
-    /// By size: of the first limit that a write does not exceed, else the last.
+    /// By size: the handle of the first limit that the write does not exceed, else the last handle.
     Size(Vec<(Size, u8)>, u8),
 }
 
 impl PlaceRule {
-    /// The largest named handle, with its text.
+    /// Largest handle in the rule, with its text.
     pub fn largest(&self) -> Option<u8> {
         match self {
             PlaceRule::None | PlaceRule::Queue => None,
@@ -51,7 +51,7 @@ impl PlaceRule {
         }
     }
 
-    /// The handle of a request to a drive of that many sectors and handles.
+    /// Handle of a request to a drive with `sectors` sectors and `handles` handles.
     #[inline]
     pub fn handle(&self, request: &Request, sectors: u64, handles: u32) -> u8 {
         match self {
@@ -69,13 +69,13 @@ impl PlaceRule {
     }
 }
 
-/// Handle of an address's part, by default 0.
+/// Handle of the range that contains an address; 0 without one.
 #[inline]
 fn within(parts: &[Region], at: f64) -> u8 {
     parts.iter().find(|part| (part.from..part.to).contains(&at)).map_or(0, |part| part.handle)
 }
 
-/// The ends of a part in bytes, if one of them is a size; nothing behind the - is the end of the device.
+/// Bounds of a range in bytes, if either is a size; an omitted end is the end of the device.
 fn sizes(range: &str) -> Option<(f64, f64)> {
     let (from, to) = range.split_once('-')?;
     let size = |text: &str| text.trim().parse::<Size>().ok().map(|size| size.bytes() as f64);
@@ -84,7 +84,7 @@ fn sizes(range: &str) -> Option<(f64, f64)> {
     Some((begin?, end?)).filter(|(from, to)| from < to)
 }
 
-/// The ends of a part as shares of the capacity.
+/// Bounds of a range as shares of the capacity.
 fn shares(range: &str) -> Option<(f64, f64)> {
     let (from, to) = range.split_once('-')?;
     let with_unit = |end: &str| format!("{}%", end.trim().trim_end_matches('%').trim_end());

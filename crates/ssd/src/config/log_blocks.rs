@@ -1,4 +1,4 @@
-//! Keys of drives that map in blocks and gather writes in log blocks.
+//! Options of drives with a block-level map and log blocks.
 
 use options::{choices, conditions, options};
 
@@ -22,7 +22,7 @@ conditions! {
     LOGS = "with log blocks (device.log_blocks.scheme)", |c| c.scheme != LogScheme::None;
 }
 
-/// Log blocks of a pool at most: the frontier of a block is noted in 8 bits.
+/// Maximum number of log blocks of a pool: 8 bits store the frontier of a block.
 pub const MOST_LOG_BLOCKS: u32 = 200;
 
 options! {
@@ -42,7 +42,7 @@ impl LogBlocks {
         self.scheme != LogScheme::None
     }
 
-    /// Blocks of a pool that may be open for writes of the host at a time.
+    /// Maximum number of blocks of a pool open for host writes.
     pub fn slots(&self) -> u32 {
         match self.scheme {
             LogScheme::None => 0,

@@ -1,4 +1,4 @@
-//! The cache of the map: memory in the controller, its place, and the cost of misses.
+//! Map cache: memory in the controller, its location, and the cost of misses.
 
 use options::{Duration, QuantityError, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
@@ -61,17 +61,17 @@ options! {
 }
 
 impl MapKeys {
-    /// True if look-ups may take time.
+    /// True if lookups may take time.
     pub fn may_cost(&self) -> bool {
         self.memory.bytes().is_some() || self.place == MapPlace::Host
     }
 
-    /// True if a look-up crosses the link of the host, which takes time.
+    /// True if a lookup crosses the host link, which takes time.
     pub fn is_far(&self) -> bool {
         self.host_ns() > 0
     }
 
-    /// Time of a look-up in memory of the host, if the cache is there; ns.
+    /// Time of a lookup in host memory, if the cache is there; ns.
     pub fn host_ns(&self) -> u64 {
         if self.place == MapPlace::Host { self.host_latency.ns() } else { 0 }
     }

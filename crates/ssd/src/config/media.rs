@@ -1,5 +1,5 @@
-//! Effects of time and wear on data, and the drive's reading of aged data: the keys under
-//! `device.media`, `device.ecc` and `device.retry`.
+//! Effects of time and wear on data, and reads of aged data: the options under `device.media`,
+//! `device.ecc` and `device.retry`.
 
 use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
@@ -155,29 +155,29 @@ options! {
     }
 }
 
-/// A temperature, in thousandths of a degree Celsius.
+/// A temperature in thousandths of a degree Celsius.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Celsius(i32);
 
 impl Celsius {
-    /// 30 degrees, at which the clock of retention is that on the wall.
+    /// 30 degrees, at which the retention clock equals wall time.
     const ROOM: Celsius = Celsius(30_000);
 
-    /// Specified temperatures of flash.
+    /// Specified temperature range of flash.
     const LOWEST: i32 = -40_000;
     const HIGHEST: i32 = 125_000;
 
-    /// Whole degrees.
+    /// A temperature in whole degrees.
     pub const fn of_degrees(degrees: i32) -> Celsius {
         Celsius(degrees * 1000)
     }
 
-    /// In degrees Celsius.
+    /// Value in degrees Celsius.
     pub fn celsius(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
 
-    /// Form of a value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     pub fn pattern() -> String {
         format!(r"\s*{}\s*C\s*", options::NUMBER)
     }
@@ -205,15 +205,15 @@ impl fmt::Display for Celsius {
 
 text_setting!(Celsius: "a temperature with its unit, such as \"40C\"", Values::Pattern(Celsius::pattern()));
 
-/// Soft levels at most.
+/// Maximum number of soft-decoding levels.
 const MOST_LEVELS: usize = 8;
 
-/// The raw error rates that soft decoding corrects, ascending, and the senses of each level.
+/// Raw bit error rates that each soft-decoding level corrects, ascending, and senses per level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftLevels(Vec<(f64, u32)>);
 
 impl SoftLevels {
-    /// Each level: what it corrects, and its senses.
+    /// Levels: corrected error rate, and number of senses.
     pub fn levels(&self) -> &[(f64, u32)] {
         &self.0
     }

@@ -1,8 +1,7 @@
-//! The configuration of a solid-state drive: the keys under `[device]`.
+//! Configuration of a solid-state drive: the options under `[device]`.
 //!
-//! Each key is declared once, here, with its default and its meaning; every one of them changes a
-//! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
-//! derived, not here.
+//! Each key is declared once, with default and description, and affects results. Contradictory
+//! values are rejected when the [`Geometry`](super::Geometry) is derived.
 
 mod applies;
 mod block_buffer;
@@ -294,11 +293,12 @@ options! {
 /// Default spare factor: 15 % of the physical space, the paper's baseline.
 pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
 
-/// Share of the blocks below which cleaning starts, of a drive with at least the paper's spare space.
+/// Default garbage collection threshold as a share of blocks, for drives with at least the paper's
+/// spare space.
 const DEFAULT_MIN_FREE: f64 = 0.05;
 
 impl Timing {
-    /// Time to transfer `bytes` over the bus, ns, without the command.
+    /// Transfer time of `bytes` on the bus, ns, without the command.
     pub(crate) fn transfer_ns(&self, bytes: u64) -> u64 {
         match self.bus_rate {
             Some(rate) => rate.time_ns(bytes),
@@ -308,23 +308,23 @@ impl Timing {
 }
 
 impl SsdConfig {
-    /// True if there is a write buffer, so that pages are programmed by groups.
+    /// True with a write buffer, so that pages are programmed in groups.
     pub fn is_buffered(&self) -> bool {
         self.buffer.size.bytes() > 0
     }
 
-    /// True if its data age.
+    /// True if data age.
     pub fn ages(&self) -> bool {
         self.is_buffered() && self.media.model != MediaModel::None
     }
 
-    /// The frontiers of a domain.
+    /// Open blocks of a domain.
     pub(crate) fn frontiers(&self) -> Frontiers {
         self.cleaning.frontiers.meant(self.is_buffered())
     }
 
-    /// Maximum open blocks of a domain, without that for cold data: with log blocks these, and the
-    /// one that a merge fills; with FDP one for each handle and each destination of copies.
+    /// Maximum number of open blocks of a domain, excluding cold data. With log blocks: these, and
+    /// the block that a merge fills. With FDP: one per handle and one per destination of copies.
     pub fn open_blocks(&self) -> u32 {
         match self.log_blocks.slots() {
             0 if self.fdp.chooses() => self.fdp.handles + self.fdp.destinations(),
@@ -333,41 +333,42 @@ impl SsdConfig {
         }
     }
 
-    /// Frontiers that pages of the host may go to, of a domain, or with reclaim groups of one in each group.
+    /// Number of open blocks for host pages: per domain, or with reclaim groups per group.
     pub fn frontiers_of_host(&self) -> u32 {
         if self.fdp.chooses() { self.fdp.placements() } else { self.frontiers().of_each_class() }
     }
 
-    /// True if cold data moves into worn blocks by the write buffer, which takes a frontier of its own.
+    /// True if the write buffer gathers cold data for worn blocks, which need another open block.
     pub(crate) fn gathers_cold(&self) -> bool {
         self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
     }
 
-    /// True if there is a write buffer, or a block buffer, that a power cut empties: flushes wait for the flash.
+    /// True if a power cut empties the write buffer or block buffer, so that flushes wait for the
+    /// flash.
     pub fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected || self.block_buffer.is_volatile()
     }
 
-    /// True if packages share control pins, and each does operations of its own.
+    /// True if packages share control pins but do separate operations.
     fn shares_control(&self) -> bool {
         let several = self.packages_per_channel > 1 && !self.is_buffered();
         several && self.gang == Gang::SharedControlAsync
     }
 
-    /// True if the packages of a gang begin operations together, and only of one kind.
+    /// True if packages of a gang start operations together, all of the same kind.
     pub(crate) fn binds_gang(&self) -> bool {
         let several = self.packages_per_channel > 1 && self.gang != Gang::SharedBus;
         several && !(self.shares_control() && self.control_line == ControlLine::Command)
     }
 
-    /// Time for which a command holds shared control pins, where nothing else does; ns.
+    /// Time for which a command occupies shared control pins, if it occupies nothing else; ns.
     pub(crate) fn control_ns(&self) -> u64 {
         let is_shared = self.shares_control() && !self.binds_gang();
         if is_shared { self.timing.command.ns() } else { 0 }
     }
 
-    /// True if a unit does one operation at a time that depends on no other unit: no write buffer, no cache
-    /// commands, nothing that packages or planes of a pair do together.
+    /// True if a unit does one operation at a time, independently: no write buffer, no cache
+    /// commands, no joint operations of packages or planes.
     fn serves_one_by_one(&self) -> bool {
         let page = self.page_size.bytes();
         let wide = self.page_span.unwrap_or(1) > 1
@@ -377,23 +378,23 @@ impl SsdConfig {
         !(self.is_buffered() || self.cache_commands || wide || bound)
     }
 
-    /// Pages of a block that are simulated.
+    /// Number of simulated pages per block.
     pub(crate) fn simulated_pages_per_block(&self) -> u32 {
         self.pages_per_block / self.scale.max(1)
     }
 
-    /// Time to erase a block of which that part is simulated, ns.
+    /// Time to erase a block, ns, scaled to its simulated part.
     pub(crate) fn erase_ns(&self) -> u64 {
         self.timing.erase.ns() / u64::from(self.scale.max(1))
     }
 
-    /// True if flushes wait for the record of trims.
+    /// True if flushes wait for the trim log.
     pub(crate) fn records_trims(&self) -> bool {
         let logs = self.persistence.recovers() && !self.persistence.keeps_map();
         logs && self.persistence.trims == Trims::Flushed
     }
 
-    /// Spare space / physical space, from whichever key states it.
+    /// Spare space / physical space, from either key.
     pub(crate) fn spare_share(&self) -> f64 {
         if let Some(blocks) = self.spare_blocks_per_plane {
             return f64::from(blocks) / f64::from(self.blocks_per_plane);
@@ -404,20 +405,20 @@ impl SsdConfig {
         self.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR)
     }
 
-    /// The share of the blocks below which cleaning starts when no key states it.
+    /// Default garbage collection threshold, as a share of blocks.
     ///
-    /// Blocks that are kept erased are not spare while cleaning keeps up. The paper's 5 % take a
-    /// third of its spare space, and nearly all of the 7 % of a consumer drive; with the square,
-    /// the share kept free is itself proportional to the spare space. Greedy cleaning that blocks
-    /// its unit, under random writes, over-provisioned by 7, 12.5 and 15 %: with 5 % it amplifies
-    /// writes by 21.3, 7.1 and 5.6; with this rule by 8.0, 5.5 and 5.0; with one block, the least
-    /// there can be, by 7.1, 4.4 and 3.8. Interleaved cleaning under a full queue runs behind its
-    /// threshold, which then changes little: 6.6 to 7.0 at 7 %.
+    /// Erased blocks are not spare space while garbage collection keeps up. The paper's 5 % take a
+    /// third of its spare space, but nearly all of a consumer drive's 7 %. With the square, the
+    /// share kept free is itself proportional to the spare space. Write amplification of greedy,
+    /// blocking garbage collection under random writes, over-provisioned by 7, 12.5 and 15 %: 21.3,
+    /// 7.1 and 5.6 with 5 %; 8.0, 5.5 and 5.0 with this rule; 7.1, 4.4 and 3.8 with one block, the
+    /// minimum. Interleaved garbage collection under a full queue runs below its threshold, which
+    /// then matters little: 6.6 to 7.0 at 7 %.
     pub(crate) fn default_min_free(&self) -> f64 {
         DEFAULT_MIN_FREE * (self.spare_share() / DEFAULT_SPARE_FACTOR).min(1.0).powi(2)
     }
 
-    /// The share of the blocks below which cleaning starts.
+    /// Garbage collection threshold as a share of blocks.
     pub(crate) fn min_free(&self) -> f64 {
         if self.log_blocks.are_used() {
             // Only blocks without valid pages are erased.
@@ -452,14 +453,14 @@ impl From<&SsdConfig> for Facts {
     }
 }
 
-/// Data of the drive at the start, as a share of its exported pages.
+/// Initial data of a drive, as a share of its exported pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fill(f64);
 
 impl Fill {
-    /// Every logical page holds data, as on a disk that was written once.
+    /// All logical pages hold data, as on a drive that was written once.
     pub const FULL: Fill = Fill(1.0);
-    /// None does.
+    /// No logical page holds data.
     pub const EMPTY: Fill = Fill(0.0);
 
     /// The share, from 0 to 1.

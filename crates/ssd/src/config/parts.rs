@@ -1,45 +1,44 @@
-//! NAND parts by name: read, program and bus times of a die, with the source of each.
+//! NAND parts by name: read, program and bus times of a die, with sources.
 //!
-//! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. The
-//! program time is that of one page per plane; `die_mb_per_s`, where a source has it, is compared
-//! with the rest by a test. Where a source is silent the number is a guess, and the row names its
-//! field in `guesses`.
+//! A row is data for the keys of `[device.timing]` and `[device.cell]`, without logic. The program
+//! time is per page of each plane; a test compares it with `die_mb_per_s`, where a source states
+//! that. Values without a source are guesses, named in `guesses`.
 
 use super::SsdPartial;
 use options::{BusRate, Duration, PageTimes, Size};
 
-/// A NAND part with a name.
+/// A named NAND part.
 ///
 /// Published tPROG is the time of *one page* per plane. A word line of `bits` pages is programmed
-/// at once, so that [`Part::program_ns`] is `bits` times that.
+/// at once, so [`Part::program_ns`] is `bits` times that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// The word in the config.
+    /// Name in the configuration.
     pub name: &'static str,
-    /// Bits a cell: pages of a word line and plane.
+    /// Bits per cell: pages per word line and plane.
     pub bits: u32,
-    /// Sensing, in nanoseconds: one time for all pages of a word line, or one for each page type.
+    /// Sense times in nanoseconds: one for all pages of a word line, or one per page type.
     pub read_ns: &'static [u64],
     /// Published program time in nanoseconds per page of each plane.
     pub program_page_ns: u64,
     /// Erasing a block, in nanoseconds.
     pub erase_ns: u64,
-    /// Planes of a die.
+    /// Planes per die.
     pub planes: u32,
     /// Data of a page, in bytes.
     pub page_bytes: u64,
-    /// Bus between controller and die: a transfer moves a byte.
+    /// Transfer rate of the bus between controller and die; each transfer moves a byte.
     pub bus_mt_per_s: u32,
-    /// Published program rate of a die, in MB/s.
+    /// Published program throughput of a die, MB/s.
     pub die_mb_per_s: Option<f64>,
-    /// Source of the numbers.
+    /// Source of the values.
     pub source: &'static str,
-    /// The fields that no source gives.
+    /// Fields without a source.
     pub guesses: &'static [&'static str],
 }
 
 impl Part {
-    /// Summary: source and guesses.
+    /// Summary: source, and guesses.
     pub fn summary(&self) -> String {
         let reads = self.read_ns.iter().map(|ns| Duration::from_ns(*ns).to_string());
         let guesses = match self.guesses {
@@ -59,7 +58,7 @@ impl Part {
         )
     }
 
-    /// Enters the part into a layer of configuration.
+    /// Writes the part's values into a configuration layer.
     pub(crate) fn lay_on(&self, layer: &mut SsdPartial) {
         let times: Vec<_> = self.read_ns.iter().map(|ns| Duration::from_ns(*ns)).collect();
         layer.planes_per_die = Some(self.planes);
@@ -72,7 +71,7 @@ impl Part {
         layer.timing.bus_rate = Some(BusRate::of(self.bus_mt_per_s));
     }
 
-    /// Programming a word line of all planes, in nanoseconds.
+    /// Program time of a word line of all planes, in nanoseconds.
     pub const fn program_ns(&self) -> u64 {
         self.program_page_ns * self.bits as u64
     }
@@ -105,11 +104,12 @@ const ISSCC_24_QLC: &str = "ISSCC 2024, as FEMU (99ce4fb) has it";
 const XL_FLASH: &str = "Kioxia at ISSCC 2020, as FEMU (99ce4fb) has it";
 const Z_NAND: &str = "Samsung at ISSCC 2018";
 
-/// Times and bus of 3D parts with unknown values: the only published block erase of their kind, 3.5
-/// ms (Samsung V7), and the bus of the ONFI standard of their year.
+/// Values for 3D parts without a source: the only published block erase of their kind, 3.5 ms
+/// (Samsung V7), and the ONFI bus of their year.
 const ERASE_3D: u64 = 3_500 * US;
 
-/// A part of 16 KiB pages whose source gives sensing, program time, planes, bus and rate.
+/// A part with 16 KiB pages whose source states sense time, program time, planes, bus and
+/// throughput.
 const fn isscc(name: &'static str, bits: u32, read_ns: &'static [u64]) -> Part {
     Part {
         name,
@@ -126,7 +126,7 @@ const fn isscc(name: &'static str, bits: u32, read_ns: &'static [u64]) -> Part {
     }
 }
 
-/// Every part that has a name, from old to new and by bits a cell.
+/// All named parts, oldest first and by bits per cell.
 pub const PARTS: &[Part] = &[
     Part {
         program_page_ns: 200 * US,
@@ -257,7 +257,7 @@ pub const PARTS: &[Part] = &[
 mod tests {
     use super::{PARTS, Part};
 
-    /// Every number of a row that may be a guess, by the name of its field.
+    /// All values of a row that may be guesses, by field name.
     fn numbers(cell: &Part) -> [(&'static str, u64); 6] {
         [
             ("read_ns", cell.read_ns.iter().sum()),

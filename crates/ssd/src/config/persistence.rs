@@ -1,4 +1,4 @@
-//! Durability and recovery from power cuts: the keys under `device.persistence`.
+//! Durability and recovery from power cuts: the options under `device.persistence`.
 
 use super::applies::{LOGS_TRIMS, RECOVERS};
 use options::{Duration, Values, choices, conditions, options, text_setting};
@@ -66,7 +66,7 @@ options! {
 }
 
 impl Persistence {
-    /// True if the order of all programs is stored.
+    /// True if the flash stores the order of all programs.
     pub fn is_ordered(&self) -> bool {
         self.order || self.recovers()
     }
@@ -76,7 +76,7 @@ impl Persistence {
         self.recovery == Recovery::Nvram
     }
 
-    /// Time to note a programmed page in the map, where that takes time, ns.
+    /// Time to update a nonvolatile map after a program, if it takes time, ns.
     pub fn map_write_ns(&self) -> u64 {
         if self.keeps_map() { self.map_write.ns() } else { 0 }
     }
@@ -87,19 +87,19 @@ impl Persistence {
     }
 }
 
-/// The outcome of interrupted programs, as shares.
+/// Outcome of interrupted programs, as shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tear {
     /// The page appears erased.
     pub erased: f64,
     /// The page is unreadable.
     pub unreadable: f64,
-    /// The page is readable now, but perhaps not later.
+    /// The page is readable now, but may not be later.
     pub unstable: f64,
 }
 
 impl Tear {
-    /// A test parameter: there is no source.
+    /// Without a source: a test parameter.
     pub const DEFAULT: Tear = Tear { erased: 0.2, unreadable: 0.6, unstable: 0.2 };
 }
 

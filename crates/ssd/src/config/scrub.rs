@@ -1,4 +1,4 @@
-//! Patrol reads of idle data, and their refresh: the keys under `device.scrub`.
+//! Patrol reads of idle data, and refresh: the options under `device.scrub`.
 
 use crate::media::Age;
 use options::{Duration, Values, conditions, options, text_setting};
@@ -36,11 +36,11 @@ impl Scrub {
     }
 }
 
-/// A repetition interval, or never.
+/// An interval, or never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Every(pub Option<Duration>);
 
-/// The longest: a century.
+/// Longest interval: a century.
 const LONGEST_SECONDS: u64 = 100 * 31_557_600;
 const NS: u64 = 1_000_000_000;
 

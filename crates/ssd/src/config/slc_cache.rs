@@ -1,4 +1,4 @@
-//! The SLC cache: blocks that host writes use with one bit a cell for a while.
+//! SLC cache: blocks that host writes use temporarily with one bit per cell.
 
 use options::{Bandwidth, Duration, Size, choices, conditions, options};
 

@@ -3,14 +3,14 @@
 use crate::device::kit::said::{Said, Saying};
 use options::{Size, conditions, options};
 
-/// Snapshot orders of a request.
+/// Snapshot commands of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Make a snapshot before the request.
+    /// Takes a snapshot before the request.
     Make,
-    /// Drop the oldest or all snapshots before the request.
+    /// Drops the oldest snapshot before the request.
     Drop,
-    /// See `Drop`.
+    /// Drops all snapshots before the request.
     DropAll,
 }
 
@@ -22,7 +22,7 @@ impl Saying for Order {
         &[(Order::Make, "make"), (Order::Drop, "drop"), (Order::DropAll, "drop-all")];
 }
 
-/// Orders of handles, by number.
+/// Snapshot commands by handle number.
 pub type Orders = Said<Order>;
 
 conditions! {

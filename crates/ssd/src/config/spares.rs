@@ -1,4 +1,4 @@
-//! Failures of flash that are not wear: the keys under `device.spares` and `device.health`.
+//! Flash failures other than wear: the options under `device.spares` and `device.health`.
 
 use super::applies::AGES;
 use options::{conditions, options};
@@ -44,14 +44,14 @@ options! {
 }
 
 impl Spares {
-    /// True if blocks become bad that are not worn, or were.
+    /// True if blocks may be bad without wear, initially or later.
     pub fn go_bad(&self) -> bool {
         [self.factory_bad, self.grown, self.program_fail, self.erase_fail]
             .iter()
             .any(|it| *it > 0.0)
     }
 
-    /// True with timed failures.
+    /// True with failures over time.
     pub fn fail(&self) -> bool {
         self.sick_dies > 0.0 || self.defects > 0.0
     }

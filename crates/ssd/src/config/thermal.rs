@@ -1,4 +1,4 @@
-//! Heat, and throttling: the keys under `device.thermal`.
+//! Temperature and throttling: the options under `device.thermal`.
 
 use super::Celsius;
 use options::{Duration, Values, choices, conditions, options, text_setting};

@@ -1,4 +1,5 @@
-//! Keys that drives of 2008 did not have: cells of several bits, suspension, processors, write buffer, parity.
+//! Options that drives of 2008 did not have: multi-bit cells, suspension, processors, write buffer,
+//! parity.
 
 use super::applies::{BACKLOGS, BUFFERED, GUARDS, LIMITS, PAIRS, STRIPED, TWO_PASS, YIELDS};
 use super::parts::{PARTS, Part};
@@ -173,12 +174,12 @@ impl Suspend {
     }
 }
 
-/// Name of a row in the table of cells, or none.
+/// Name of a row in the table of parts, or none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellName(Option<&'static Part>);
 
 impl CellName {
-    /// No part: every key speaks for itself.
+    /// No part: all keys have their own values.
     pub const NONE: CellName = CellName(None);
 
     /// Row of the part.

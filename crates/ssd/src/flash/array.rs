@@ -1,10 +1,9 @@
-//! The flash itself: what survives a power cut.
+//! The cell array: the state that survives a power cut.
 //!
-//! A page is programmed once per erasure, in ascending order within its block, and carries the
-//! number of the logical page that was written to it in its spare area; where the configuration asks
-//! for it, also the number of its program among all. The first page of a block carries the number of
-//! the block's opening. State changes only when an operation completes; the rules of NAND are
-//! asserted on every one.
+//! A page is programmed once per erase, in ascending order within its block. Its spare area holds
+//! its logical page number and, if configured, its global program sequence number. A block's first
+//! page holds the sequence number of the block's opening. State changes only when an operation
+//! completes; the rules of NAND are asserted each time.
 
 use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
@@ -19,7 +18,7 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// State of the flash for saving.
+/// Saved state of the flash.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FlashState {
     stamp: Numbers,
@@ -30,7 +29,7 @@ pub(crate) struct FlashState {
     retired: Vec<bool>,
     erases: Vec<u32>,
     ratings: Ratings,
-    /// Empty for a drive that was never cut.
+    /// Empty without power cuts.
     damage: Option<Damage>,
     /// Empty without ageing.
     media: Option<MediaState>,
@@ -50,7 +49,7 @@ read_within!(FlashState {
 });
 
 impl FlashState {
-    /// The tables of pages.
+    /// Tables by page.
     pub fn tables(&mut self) -> [&mut Numbers; 2] {
         [&mut self.stamp, &mut self.order]
     }
@@ -60,34 +59,34 @@ impl FlashState {
 #[derive(Debug, Clone)]
 pub struct Flash {
     pages_per_block: u32,
-    /// Logical page number in the spare area of each page, plus 1; meaningless beyond `programmed`.
+    /// Logical page number plus 1 in each page's spare area; meaningless beyond `programmed`.
     stamp: Numbers,
-    /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
-    /// too; empty unless the configuration asks for it.
+    /// Low 32 bits of each page's global program number, also in the spare area; empty unless
+    /// configured.
     order: Numbers,
     ordered: bool,
-    /// Pages programmed since the erasure of each block.
+    /// Pages programmed since each block's erase.
     programmed: Vec<u32>,
     /// Sequence number of each block's opening, stored in its first page; 0 when erased.
     opening: Vec<u64>,
-    /// Number of each block's first program in full, beside the opening; empty as `order` is.
+    /// Full program number of each block's first page, beside the opening; empty if `order` is.
     first_order: Vec<u64>,
-    /// Blocks permanently marked as worn out.
+    /// True for blocks permanently marked as worn out.
     retired: Vec<bool>,
-    /// Erasures of each block; shared with a cleaning policy while it is asked.
+    /// Erases of each block; shared with a garbage collection policy during its call.
     erases: Arc<Vec<u32>>,
-    /// Erasures that each block is rated for.
+    /// Rated erases of each block.
     ratings: Ratings,
-    /// Damage by power cuts, if there were any.
+    /// Damage by power cuts, if any.
     damage: Option<Box<Damage>>,
     /// Ageing of data, if modelled.
     media: Option<Box<Media>>,
-    /// Wear of an erasure with one bit a cell, as a share of a native one.
+    /// Wear of an erase in one-bit mode, as a share of a native one.
     one_bit_wear: f64,
 }
 
 impl Flash {
-    /// Factory-new flash: erased, never worn.
+    /// Factory-new flash: erased and unworn.
     pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
         let (pages, wide) = (geometry.pages(), geometry.wide);
@@ -118,7 +117,7 @@ impl Flash {
         }
     }
 
-    /// The flash restricted to a range of blocks: the pages of the others take no memory.
+    /// The flash restricted to a range of blocks; other blocks take no memory.
     pub(crate) fn part(&self, blocks: &Range<usize>) -> Flash {
         let mut stamp = self.stamp.alike();
         stamp.take(&self.stamp, self.pages_of(blocks));
@@ -139,7 +138,7 @@ impl Flash {
         }
     }
 
-    /// Takes some blocks as a [`part`](Flash::part) without an order of programs has them.
+    /// Copies blocks from a [`part`](Flash::part) without program numbers.
     pub(crate) fn take_part(&mut self, other: &Flash, blocks: &Range<usize>) {
         let (all, pages) = (|| blocks.clone(), self.pages_of(blocks));
         self.stamp.take(&other.stamp, pages);
@@ -154,7 +153,7 @@ impl Flash {
         blocks.start as u64 * pages..blocks.end as u64 * pages
     }
 
-    /// A block that was opened under one number has another, if it is open or closed under that one.
+    /// Renumbers the opening of a block that was opened under the number `from`.
     pub(crate) fn renumber(&mut self, block: Block, from: u64, to: u64) {
         let opening = &mut self.opening[block.at()];
         if *opening == from {
@@ -162,8 +161,8 @@ impl Flash {
         }
     }
 
-    /// Completes the programming of a page of a block with the data of `lpn`, and says which page of its block it
-    /// is: to the first the caller adds the [`header`](Flash::write_header).
+    /// Completes the program of a page with the data of `lpn`. Returns its index in the block; for
+    /// the first page the caller adds the [`header`](Flash::write_header).
     #[inline]
     #[must_use]
     pub fn program(&mut self, ppn: Ppn, block: Block, lpn: Lpn, order: u32) -> u32 {
@@ -172,7 +171,7 @@ impl Flash {
         let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
         assert!(next == ppn.0, "pages are programmed in order, once");
         *programmed = page + 1;
-        // Padding becomes 0.
+        // Padding is stored as 0.
         self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
         if self.ordered {
             self.order.set(ppn.0, u64::from(order));
@@ -180,8 +179,8 @@ impl Flash {
         page
     }
 
-    /// Completes the programming of consecutive pages of a block with the data of these logical
-    /// pages, after its first: their program orders follow that of the first page.
+    /// Completes the programs of consecutive pages of a block, after its first page; their program
+    /// numbers are consecutive.
     #[inline]
     pub fn program_run(&mut self, from: Ppn, block: Block, lpns: &[u64], order: u32) {
         let programmed = &mut self.programmed[block.at()];
@@ -197,8 +196,8 @@ impl Flash {
         }
     }
 
-    /// Writes a block's header into its first page: the number of its opening, and the full number
-    /// of its first program.
+    /// Writes a block's header into its first page: opening number, and full number of its first
+    /// program.
     pub fn write_header(&mut self, block: Block, opening: u64, first_order: u64) {
         assert!(self.programmed[block.at()] == 1, "a header is part of the first page");
         self.opening[block.at()] = opening;
@@ -210,7 +209,7 @@ impl Flash {
         }
     }
 
-    /// Completes the summary page, the last of its block.
+    /// Completes the summary page, a block's last.
     #[inline]
     pub fn program_summary(&mut self, block: Block) {
         let programmed = &mut self.programmed[block.at()];
@@ -218,7 +217,7 @@ impl Flash {
         *programmed += 1;
     }
 
-    /// Completes the erasure of a block.
+    /// Completes the erase of a block.
     pub fn erase(&mut self, block: Block) {
         assert!(self.programmed[block.at()] > 0, "an erased block is not erased again");
         assert!(!self.retired[block.at()], "a retired block is left alone");
@@ -241,13 +240,13 @@ impl Flash {
         self.media.as_deref()
     }
 
-    /// Ageing of data, to be queried.
+    /// Ageing of data, mutable for queries.
     #[inline]
     pub fn media_mut(&mut self) -> Option<&mut Media> {
         self.media.as_deref_mut()
     }
 
-    /// Lets time pass without requests; nothing where data do not age.
+    /// Lets time pass without requests; `None` if data do not age.
     pub fn lie(&mut self, age: Age, now: Time) -> Option<Result<(), &'static str>> {
         let media = self.media.as_mut()?;
         let pages = self.pages_per_block;
@@ -260,27 +259,28 @@ impl Flash {
         ))
     }
 
-    /// Outcome of a read of a page; reads of the host are counted.
+    /// Outcome of a page read; `of_host` reads are counted.
     pub fn look(&mut self, page: FlashPage, of_host: bool) -> Outcome {
         let written = self.written(page.block);
         let media = self.media.as_mut();
         media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
     }
 
-    /// True if every page of a block is known to be read at once.
+    /// True if all pages of a block are known to be readable without retries.
     #[inline]
     pub fn is_sound(&self, block: Block) -> bool {
         self.media.as_ref().is_none_or(|media| media.is_sound(block))
     }
 
-    /// `look` for a page available to the host, whose read is counted.
+    /// True if a host read needs no retries, as far as known without examining the page in full;
+    /// counts the read.
     #[inline]
     pub fn reads_at_once(&mut self, block: Block, page: impl FnOnce() -> FlashPage) -> bool {
         let erases = || self.erases[block.at()];
         self.media.as_mut().is_none_or(|media| media.reads_at_once(block, page, erases))
     }
 
-    /// True if no page of the drive is known to be, or can be, beyond correction.
+    /// True if no page of the drive can be uncorrectable.
     #[inline]
     pub fn loses_nothing(&mut self) -> bool {
         let Some(media) = &mut self.media else { return true };
@@ -293,27 +293,27 @@ impl Flash {
         self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
     }
 
-    /// Pages of a patrol read.
+    /// Pages of a block that a patrol reads.
     pub fn patrolled(&self, block: Block) -> Vec<FlashPage> {
         let written = self.written(block);
         let media = self.media.as_ref();
         media.map_or_else(Vec::new, |media| media.patrolled(block, written).collect())
     }
 
-    /// State of a block that the media do not keep.
+    /// State of a block that the ageing model does not store.
     #[inline]
     pub fn written(&self, block: Block) -> Written {
         Written { erases: self.erases[block.at()], programmed: self.programmed[block.at()] }
     }
 
-    /// Marks a newly opened block as holding one bit per cell.
+    /// Marks a newly opened block as one-bit.
     pub fn opened_for_one_bit(&mut self, block: Block) {
         if let Some(media) = &mut self.media {
             media.opened(block, true);
         }
     }
 
-    /// After a power cut: what did not come to the flash is not there.
+    /// Handles a power cut: drops copies that did not reach the flash.
     pub(crate) fn lose_power(&mut self) {
         let pages = u64::from(self.pages_per_block);
         let programmed = &self.programmed;
@@ -323,7 +323,7 @@ impl Flash {
         }
     }
 
-    /// True if a logical page is unreadable in place.
+    /// True if a logical page is unreadable at its location.
     #[inline]
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
         self.media.is_some() && self.is_lost_with_age(ppn)
@@ -341,7 +341,7 @@ impl Flash {
             || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
-    /// Lost logical pages of a block from `from` on.
+    /// Unreadable logical pages among `count` pages from `from`.
     pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
         let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
         if self.is_sound(block) {
@@ -350,28 +350,28 @@ impl Flash {
         (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()
     }
 
-    /// Damage by power cuts, if there were any.
+    /// Damage by power cuts, if any.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_deref()
     }
 
-    /// Damage by power cuts, to be added to.
+    /// Damage by power cuts, mutable.
     pub fn damage_mut(&mut self) -> &mut Damage {
         self.damage.get_or_insert_default()
     }
 
-    /// Gives the content of a programmed page the number of a logical page.
+    /// Relabels a programmed page with a logical page number.
     pub fn label(&mut self, ppn: Ppn, lpn: Lpn) {
         self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
     }
 
-    /// Voids the content of a page: it never reads again.
+    /// Makes a page's content unreadable for good.
     pub fn void(&mut self, ppn: Ppn) {
         self.stamp.set(ppn.0, 0);
     }
 
-    /// Ends a block at its present page: nothing more is programmed in it before its erasure. The
-    /// page behind the last one counts, if it reads.
+    /// Ends a block at its current page, after which it must be erased before further programs. The
+    /// following page counts if it was readable.
     pub fn close(&mut self, block: Block, read: Option<Torn>) {
         let first = u64::from(block.0) * u64::from(self.pages_per_block);
         let page = self.programmed[block.at()];
@@ -391,7 +391,7 @@ impl Flash {
         self.programmed[block.at()] = self.pages_per_block;
     }
 
-    /// Pages of a closed block count that lie behind others that do not.
+    /// Accepts readable pages of a closed block that lie behind unreadable ones.
     pub fn take_loose(&mut self, block: Block, loose: &Loose) {
         let from = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(loose.page);
         for (at, (lpn, order)) in (from..).zip(&loose.pages) {
@@ -402,7 +402,7 @@ impl Flash {
         self.first_order[block.at()] = loose.first_order;
     }
 
-    /// Reopens a block that was closed early, so that it is read again.
+    /// Reopens a block that ended early, so that it is read again.
     pub fn reopen(&mut self, block: Block, pages: u32) {
         self.programmed[block.at()] = pages;
         if pages == 0 {
@@ -410,13 +410,13 @@ impl Flash {
         }
     }
 
-    /// The logical page that was written to a programmed page.
+    /// Logical page number of a programmed page.
     #[inline]
     pub fn stamp(&self, ppn: Ppn) -> Lpn {
         Lpn(self.stamp.get(ppn.0).wrapping_sub(1))
     }
 
-    /// The logical pages that were written to as many pages from one on as there is place for.
+    /// Logical page numbers of consecutive pages, as many as fit into `lpns`.
     #[inline]
     pub fn stamps(&self, from: Ppn, lpns: &mut [u64]) {
         self.stamp.read(from.0, lpns);
@@ -425,7 +425,7 @@ impl Flash {
         }
     }
 
-    /// Logical pages of all stamps, plus 1.
+    /// Logical page numbers plus 1 of all pages.
     #[inline]
     pub fn all_stamps(&self) -> &Numbers {
         &self.stamp
@@ -433,11 +433,11 @@ impl Flash {
 
     /// Prefetches the stamps of `count` pages from `from` on.
     pub fn prefetch_stamps(&self, from: Ppn, count: u32) {
-        // Sixteen numbers are a line of the cache.
+        // Sixteen numbers share a cache line.
         (from.0..from.0 + u64::from(count)).step_by(16).for_each(|at| self.stamp.prefetch(at));
     }
 
-    /// Prefetches the state of a block to be erased.
+    /// Prefetches the state of a block that will be erased.
     pub fn prefetch_block(&self, block: Block) {
         memory::prefetch(&self.programmed, block.at());
         memory::prefetch(&self.opening, block.at());
@@ -445,37 +445,37 @@ impl Flash {
         memory::prefetch(&self.erases, block.at());
     }
 
-    /// True if all program orders are stored.
+    /// True if the flash stores all program numbers.
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.ordered
     }
 
-    /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.
+    /// Low 32 bits of a page's program number; 0 if not stored.
     #[inline]
     pub fn order(&self, ppn: Ppn) -> u32 {
         self.order.find(ppn.0) as u32
     }
 
-    /// The full order of a page's program. A block is filled within 2^32 programs of the drive, so
-    /// its header gives the upper half for the other pages.
+    /// Full program number of a page. A block is filled within 2^32 programs of the drive, so its
+    /// header supplies the upper half.
     pub fn full_order(&self, ppn: Ppn) -> u64 {
         let first = self.first_order(Block((ppn.0 / u64::from(self.pages_per_block)) as u32));
         first + u64::from(self.order(ppn).wrapping_sub(first as u32))
     }
 
-    /// The full number of the first program of a block; 0 when no order is kept.
+    /// Full number of a block's first program; 0 if not stored.
     pub fn first_order(&self, block: Block) -> u64 {
         self.first_order.get(block.at()).copied().unwrap_or(0)
     }
 
-    /// The number of a block's opening; 0 when it is erased.
+    /// Opening number of a block; 0 if erased.
     #[inline]
     pub fn opening(&self, block: Block) -> u64 {
         self.opening[block.at()]
     }
 
-    /// The number of each block's opening, by block number.
+    /// Opening numbers of all blocks.
     pub fn openings(&self) -> &[u64] {
         &self.opening
     }
@@ -492,8 +492,8 @@ impl Flash {
         self.retired[block.at()]
     }
 
-    /// The pages of a block were programmed one behind the other from a number on; superseded pages
-    /// no longer record their content.
+    /// Assigns consecutive program numbers to a block's pages from `from`; superseded pages lose
+    /// their record.
     pub(crate) fn order_from(
         &mut self,
         block: Block,
@@ -511,57 +511,57 @@ impl Flash {
         self.first_order[block.at()] = first;
     }
 
-    /// Pages programmed in a block since its erasure.
+    /// Pages programmed in a block since its erase.
     #[inline]
     pub fn programmed(&self, block: Block) -> u32 {
         self.programmed[block.at()]
     }
 
-    /// Erasures of each block, by block number.
+    /// Erases of each block, by block number.
     pub fn erases(&self) -> &[u32] {
         &self.erases
     }
 
-    /// Erase counts for saving: a later erasure changes a copy.
+    /// Erase counts for saving; later erases change a copy.
     pub fn shared_erases(&self) -> Arc<Vec<u32>> {
         Arc::clone(&self.erases)
     }
 
-    /// Erasures that the blocks are rated for.
+    /// Rated erases of the blocks.
     pub fn ratings(&self) -> &Ratings {
         &self.ratings
     }
 
-    /// True if this erasure of a one-bit block wears it like a native one: a share of them, told
-    /// apart by the number of its opening, so that nothing has to be kept.
+    /// True if this erase of a one-bit block wears it like a native one. A hash of the opening
+    /// number decides, at the configured rate, without stored state.
     pub fn wears_with_one_bit(&self, block: Block) -> bool {
         if self.one_bit_wear >= 1.0 {
             return true;
         }
         let opening = self.opening[block.at()] ^ u64::from(block.0) << 40;
-        // The multiplier of SplitMix64.
+        // Multiplier of SplitMix64.
         let mixed = (opening ^ opening >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         f64::from((mixed >> 32) as u32) < self.one_bit_wear * f64::from(u32::MAX)
     }
 
-    /// Exempts a block's last erasure from wear.
+    /// Exempts a block's last erase from wear.
     pub fn count_no_wear(&mut self, block: Block) {
         Arc::make_mut(&mut self.erases)[block.at()] -= 1;
     }
 
-    /// Remaining erasures of a block.
+    /// Remaining rated erases of a block.
     #[inline]
     pub fn life(&self, block: Block) -> u32 {
         self.ratings.of(block).saturating_sub(self.erases[block.at()])
     }
 
-    /// The tables of pages.
+    /// Tables by page.
     pub fn tables(&mut self) -> [&mut Numbers; 2] {
         [&mut self.stamp, &mut self.order]
     }
 
-    /// The state, to be kept when the drive's own time has come to `now`.
+    /// State for saving, at the drive's time `now`.
     pub(crate) fn keep(&self, now: Time) -> FlashState {
         FlashState {
             stamp: self.stamp.clone(),
@@ -577,8 +577,8 @@ impl Flash {
         }
     }
 
-    /// Restores a state of flash of the same shape, or reports a mismatch; without an order of
-    /// programs if that must be [derived](Flash::order_from).
+    /// Restores the state of equal flash, or reports a mismatch. If `derives`, program numbers are
+    /// [assigned](Flash::order_from) later.
     pub(crate) fn restore(&mut self, mut state: FlashState, derives: bool) -> Result<(), String> {
         if derives {
             (state.order, state.first_order) = (self.order.clone(), self.first_order.clone());

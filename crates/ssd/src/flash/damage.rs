@@ -1,14 +1,13 @@
-//! Damage by power cuts beyond the state of the flash: pages and summaries that were
-//! being programmed, blocks that were being erased, blocks that ended early.
+//! Damage by power cuts: torn pages and summaries, half-erased blocks, and blocks that ended early.
 //!
-//! They are physical, and last until the block is erased; the one exception is what a boot record
-//! says, which is data that the controller has written.
+//! Damage is physical and lasts until the block's erase, except for the content of boot records,
+//! which are data written by the controller.
 
 use crate::ids::Block;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Remainder of a page whose programming was cut.
+/// Readability of a torn page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reading {
     /// The page appears erased.
@@ -19,38 +18,38 @@ pub enum Reading {
     Unstable,
     /// The page is readable.
     Whole,
-    /// A page over several packages that only some of them have.
+    /// A page across several packages, present in only some of them.
     InPart,
 }
 
-/// A page whose programming was cut: what it would say if it reads.
+/// A torn page, with the content that it has if readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Torn {
-    /// The logical page.
+    /// Logical page.
     pub lpn: u64,
     /// Sequence number of its program.
     pub order: u64,
-    /// Header of its block, in the first page.
+    /// Opening number of its block, if it is the first page.
     pub opening: u64,
-    /// And the number of the first program of the block.
+    /// Full number of the block's first program, if it is the first page.
     pub first_order: u64,
-    /// Readable remainder.
+    /// Readability.
     pub reading: Reading,
 }
 
-/// Pages in a row behind the last one that counts, which were programmed at once: side by side with others
-/// that were not, or not to their end.
+/// Consecutive pages behind the last valid one, programmed together with pages that were not
+/// completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loose {
     /// First page within the block.
     pub page: u32,
-    /// Logical page and program number of each.
+    /// Logical page and program number of each page.
     pub pages: Vec<(u64, u32)>,
-    /// Header of the block.
+    /// Opening number of the block.
     pub opening: u64,
-    /// Number of its first program.
+    /// Number of the block's first program.
     pub first_order: u64,
-    /// Readable remainder.
+    /// Readability.
     pub reading: Reading,
 }
 
@@ -61,24 +60,24 @@ pub struct Short {
     pub pages: u32,
     /// The following page, if its program was cut.
     pub torn: Option<Torn>,
-    /// With a write buffer: what else is there.
+    /// Behind a write buffer: further pages.
     #[serde(default)]
     pub loose: Vec<Loose>,
-    /// True if a boot record states its valid part: the torn page as it was read then.
+    /// True if a boot record states the valid part, including the torn page as read then.
     pub recorded: bool,
 }
 
-/// The damage of all cuts.
+/// Damage of all power cuts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Damage {
     /// Blocks that ended early.
     pub short: BTreeMap<u32, Short>,
-    /// Blocks whose erasure was cut.
+    /// Blocks whose erase was interrupted.
     pub half_erased: BTreeSet<u32>,
 }
 
 impl Damage {
-    /// A block has been erased to the end.
+    /// Removes the damage of an erased block.
     pub(super) fn heal(&mut self, block: Block) {
         self.short.remove(&block.0);
         self.half_erased.remove(&block.0);

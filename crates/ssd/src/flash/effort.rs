@@ -1,31 +1,31 @@
-//! Work of cells and buses by operations of all kinds, from which energy is computed.
+//! Activity of cells and buses by operations of all kinds, from which energy is computed.
 
 use engine::Time;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// Operations of the cell arrays, with their times and those of transfers. With cache commands a
-/// stage may be hidden behind another; here each is counted with all its time.
+/// Operations of the cell arrays, their times, and transfer times. Cache commands may hide a stage
+/// behind another; here each counts in full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Pages sensed, and their sense time, ns.
+    /// Number of sensed pages.
     pub senses: u64,
-    /// See `senses`.
+    /// Sense time, ns.
     pub sense_ns: Time,
-    /// Pages programmed, and their program time, ns.
+    /// Number of programmed pages.
     pub programs: u64,
-    /// See `programs`.
+    /// Program time, ns.
     pub program_ns: Time,
-    /// Blocks erased, and their erase time, ns.
+    /// Number of erased blocks.
     pub erases: u64,
-    /// See `erases`.
+    /// Erase time, ns.
     pub erase_ns: Time,
-    /// Time of data on buses, ns.
+    /// Data transfer time on buses, ns.
     pub bus_ns: Time,
 }
 
 impl Effort {
-    /// Pages were sensed at once, and what was sensed takes so long on the bus, if that counts here.
+    /// Counts a simultaneous sense of pages, and the transfer of the result.
     #[inline]
     pub fn sense(&mut self, senses: u64, sense_ns: Time, bus_ns: Time) {
         self.senses += senses;
@@ -48,7 +48,7 @@ impl Effort {
 }
 
 impl Effort {
-    /// The share `part` of `whole` of the effort.
+    /// The share `part` / `whole` of the activity.
     pub(crate) fn share(self, part: u64, whole: u64) -> Effort {
         let of =
             |count: u64| (u128::from(count) * u128::from(part) / u128::from(whole.max(1))) as u64;

@@ -1,14 +1,15 @@
-//! Pages that share cells: the upper one is programmed over the lower, which a cut may damage.
+//! Pages that share cells: an interrupted program of the upper page may damage the lower one.
 
 use crate::config::{Pairing, SsdConfig};
 
-/// The paired page programmed before a page of a block, if any.
+/// Lower page that shares cells with a page, if any.
 pub fn lower_of(pairing: Pairing, page: u32, pages_per_block: u32) -> Option<u32> {
     match pairing {
         Pairing::None => None,
         Pairing::Next => (page % 2 == 1).then(|| page - 1),
         Pairing::Stepped => {
-            // Two by two: 0 with 2, then 1 with 4, 3 with 6, and so on; the last with the last but two.
+            // Pairs in steps of two: 0 with 2, then 1 with 4, 3 with 6, and so on; the last with
+            // the last but two.
             let (couple, side) = (page / 2, page % 2);
             let lower = match couple {
                 0 | 1 => return None,
@@ -31,7 +32,7 @@ pub(crate) fn lower_in(config: &SsdConfig, page: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Four or six pages lie between, and no page is in two pairs.
+    /// Paired pages are four or six apart, and no page is in two pairs.
     #[test]
     fn stepped_pairs_are_four_or_six_pages_apart() {
         for pages in [8, 64, 128, 256] {

@@ -1,14 +1,14 @@
-//! Rated erasures of each block.
+//! Rated erases of each block.
 
 use crate::config::Wear;
 use crate::ids::Block;
 use engine::{Distribution, Xoshiro256};
 use serde::{Deserialize, Serialize};
 
-/// Stream of the drive's randomness from which the ratings are drawn.
+/// Random stream of the ratings.
 const RATING_STREAM: u64 = 10;
 
-/// Rated erasures of the blocks of a drive.
+/// Rated erases of a drive's blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratings {
     all: u32,
@@ -17,7 +17,7 @@ pub struct Ratings {
 }
 
 impl Ratings {
-    /// Ratings of the configuration; where blocks differ, `seed` decides how.
+    /// Ratings from the configuration; if blocks differ, drawn with `seed`.
     pub fn new(config: &Wear, blocks: u32, seed: u64) -> Ratings {
         let all = config.rated_cycles;
         if config.spread == 0.0 {
@@ -30,12 +30,12 @@ impl Ratings {
         Ratings { all, own: (0..blocks).map(draw).collect() }
     }
 
-    /// True if there is a rating for each of `blocks` blocks.
+    /// True if the ratings fit a drive of `blocks` blocks.
     pub(crate) fn fit(&self, blocks: usize) -> bool {
         self.own.is_empty() || self.own.len() == blocks
     }
 
-    /// Erasures that a block is rated for.
+    /// Rated erases of a block.
     #[inline]
     pub fn of(&self, block: Block) -> u32 {
         self.own.get(block.at()).copied().unwrap_or(self.all)

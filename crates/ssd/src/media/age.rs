@@ -4,18 +4,18 @@ use crate::config::Celsius;
 use std::fmt;
 use std::str::FromStr;
 
-/// Duration of ageing, with a temperature unless it is the drive's.
+/// Duration of ageing, with a temperature if it is not the drive's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Age {
     /// Duration, seconds.
     pub seconds: u64,
     /// Temperature.
     pub at: Option<Celsius>,
-    /// The drive has no power meanwhile: nothing is refreshed.
+    /// True if the drive has no power, so that nothing is refreshed.
     pub is_off: bool,
 }
 
-/// Units and their seconds, longest first; a year is 365.25 days and a month its twelfth.
+/// Units in seconds, longest first; a year is 365.25 days, a month a twelfth of that.
 const UNITS: [(&str, u64); 7] = [
     ("y", 31_557_600),
     ("mo", 2_629_800),
@@ -25,20 +25,20 @@ const UNITS: [(&str, u64); 7] = [
     ("min", 60),
     ("s", 1),
 ];
-/// The longest time: a thousand years.
+/// Maximum duration: a thousand years.
 const LONGEST: f64 = 1000.0 * 31_557_600.0;
 
-/// Form of a value, for people.
+/// Syntax of the value, for people.
 pub const AGE_EXPECTED: &str = "a time and perhaps a temperature, such as \"90d at 40C\", \"1y\" or without \
                                 power \"90d off\"";
 
 impl Age {
-    /// Form of a value, as a regular expression.
+    /// Syntax of the value, as a regular expression.
     pub fn pattern() -> String {
         format!(r"{}(?:\s+at\s+{})?(?:\s+off)?\s*", Self::time_pattern(), Celsius::pattern())
     }
 
-    /// Form of the time alone.
+    /// Syntax of the time alone.
     pub fn time_pattern() -> String {
         let units = UNITS.map(|(unit, _)| unit).join("|");
         format!(r"\s*{}\s*(?:{units})", options::NUMBER)

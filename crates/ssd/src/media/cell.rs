@@ -1,28 +1,28 @@
-//! State of a block whose data age, and the steps of its class.
+//! Ageing state of a block, and the steps of its class.
 
 use serde::{Deserialize, Serialize};
 
-/// Mark bits in a block's read count: one bit per cell, and younger parts.
+/// Flag bits in a block's read count: one bit per cell, and younger parts.
 const ONE_BIT: u32 = 1 << 31;
 const SPLIT: u32 = 1 << 30;
-/// Steps of a class in a unit of the logarithm of drift or errors.
+/// Class steps per unit of the logarithm of drift or error rate.
 const CLASS_STEPS: f64 = 1024.0;
 
 /// State of a block: 20 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Minute at which its first page was programmed.
+    /// Minute of the program of its first page.
     pub opened: u32,
-    /// Flash pages of it read by the host since; the highest bits say that it holds one bit a cell,
-    /// and that it has younger parts.
+    /// Flash pages of the block read by the host since; the highest bits are flags for one bit per
+    /// cell and for younger parts.
     pub reads: u32,
-    /// Age in minutes at which its class changes.
+    /// Age in minutes at which the class changes.
     pub until_age: u32,
-    /// Reads until the next class, in coarse units: 7 bits, and a power of two.
+    /// Reads until the next class, as 7 bits and a power of two.
     until_reads: u16,
-    /// Pages with smaller hashes are read without retries.
+    /// Pages with smaller hashes need no retries.
     pub limit: u16,
-    /// Logarithms of its mean drift and error rate, in steps.
+    /// Logarithms of mean drift and mean error rate, in steps.
     pub drift: i16,
     pub errors: i16,
 }
@@ -30,31 +30,31 @@ pub struct Cell {
 const _: () = assert!(size_of::<Cell>() == 20, "20 bytes a block, none a page");
 
 impl Cell {
-    /// Flash pages that the host has read.
+    /// Flash pages read by the host.
     #[inline]
     pub fn reads(&self) -> u32 {
         self.reads & (SPLIT - 1)
     }
 
-    /// A block whose first page is programmed at a minute of the clock.
+    /// A block whose first page is programmed at the minute `opened`.
     pub fn begun(opened: u32, is_one_bit: bool) -> Cell {
         Cell { opened, reads: if is_one_bit { ONE_BIT } else { 0 }, ..Cell::default() }
     }
 
-    /// Age at a minute of the clock.
+    /// Age in minutes at a minute of the clock.
     #[inline]
     pub fn age(&self, minute: u32) -> u32 {
         minute.saturating_sub(self.opened)
     }
 
-    /// True if its class holds at an age, given the unit of reads, and with one read more.
+    /// True if its class holds at an age, given the unit of reads, after one more read.
     #[inline]
     pub fn is_of_class(&self, age: u32, unit: u32, more: u32) -> bool {
         let reads = u64::from(self.reads() + more);
         age < self.until_age && reads < u64::from(self.until_units()) * u64::from(unit)
     }
 
-    /// Read count at which its class changes.
+    /// Read count at which the class changes.
     #[inline]
     pub fn until_reads(&self, unit: u32) -> u32 {
         self.until_units().saturating_mul(unit)
@@ -65,8 +65,8 @@ impl Cell {
         u32::from(self.until_reads & 0x7f).wrapping_shl(u32::from(self.until_reads >> 7))
     }
 
-    /// Sets its class, the age and reads at which it changes, and its limit. Units have at most 7
-    /// digits that are not 0, in binary.
+    /// Sets class, age and reads at which it changes, and limit. Read units have at most 7
+    /// significant bits.
     pub fn set_class(
         &mut self,
         (drift, errors): (i16, i16),
@@ -78,13 +78,13 @@ impl Cell {
         *self = Cell { until_age, until_reads, limit, drift, errors, ..*self };
     }
 
-    /// Another flash page is read.
+    /// Counts a read of a flash page.
     #[inline]
     pub fn count_read(&mut self) {
         self.reads += u32::from(self.reads() < SPLIT - 1);
     }
 
-    /// `read` for a read within the present class.
+    /// Counts a read within the current class.
     #[inline]
     pub fn count_one_read(&mut self) {
         self.reads += 1;
@@ -107,14 +107,14 @@ impl Cell {
     }
 }
 
-/// A number reduced to its highest bits, and the next larger such number.
+/// A number rounded down to its highest bits, and the next larger number of this form.
 pub fn rounded(number: u32, bits: u32) -> (u32, u32) {
     let shift = (32 - number.leading_zeros()).saturating_sub(bits);
     let low = number >> shift << shift;
     (low, low.saturating_add(1 << shift))
 }
 
-/// The logarithm of a number in steps of a class.
+/// Logarithm of a number, in class steps.
 pub fn stepped(number: f64) -> i16 {
     (libm::log(number) * CLASS_STEPS).round().clamp(-32_000.0, 32_000.0) as i16
 }

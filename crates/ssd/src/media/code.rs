@@ -1,35 +1,36 @@
-//! Codewords that are corrected up to a number of wrong bits. At one error rate a page has by chance more wrong bits or
-//! fewer, so each has its own rate up to which it is corrected: a quantile of the binomial distribution, which its hash
-//! decides. A page that cannot be corrected cannot be corrected by another read either.
+//! Codes that correct up to a number of wrong bits per codeword. At a given error rate, pages have
+//! more or fewer wrong bits by chance, so each page has its own correctable error rate. It is a
+//! quantile of the binomial distribution, chosen by the page's hash. An uncorrectable page stays
+//! uncorrectable in every read.
 
 use super::normal::chance_above;
 use crate::config::{Ecc, EccKind};
 
-/// Range of the quantiles, and their resolution.
+/// Range and resolution of the quantiles.
 const REACH: f64 = 8.5;
 const EACH: f64 = 4.0;
 const POINTS: usize = 2 * (REACH * EACH) as usize + 1;
 
-/// The raw error rate that half of all pages are corrected up to by hard decoding.
+/// Raw bit error rate at which hard decoding corrects half of all pages.
 pub fn hard_rate(ecc: &Ecc) -> f64 {
     code_of(ecc).map_or(ecc.hard, |code| libm::exp(code.middle()))
 }
 
-/// The code of a drive that corrects a number of bits.
+/// Code of a drive that corrects a number of bits.
 pub fn code_of(ecc: &Ecc) -> Option<Code> {
     (ecc.kind == EccKind::Bch).then(|| Code::new(ecc.codeword.bytes() as u32 * 8, ecc.corrects))
 }
 
-/// The rates up to which pages are corrected.
+/// Correctable error rates of pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Code {
-    /// Logarithms of the rates, by the normal quantile of a page.
+    /// Logarithms of the rates, by the page's normal quantile.
     rates: Box<[f64; POINTS]>,
 }
 
 impl Code {
-    /// A code with `data_bits` per codeword that corrects `corrects` bits; each of these takes as
-    /// many bits of parity as it takes to name a bit.
+    /// A code with `data_bits` per codeword that corrects `corrects` bits; parity per corrected bit
+    /// is the length of a bit address.
     pub fn new(data_bits: u32, corrects: u32) -> Code {
         let bits = bits_of(data_bits, corrects);
         let rates = std::array::from_fn(|point| {
@@ -39,12 +40,12 @@ impl Code {
         Code { rates: Box::new(rates) }
     }
 
-    /// The logarithm of the rate up to which half of all pages are corrected.
+    /// Logarithm of the error rate up to which half of all pages are correctable.
     pub fn middle(&self) -> f64 {
         self.rates[POINTS / 2]
     }
 
-    /// `limit` for a page with its quantile.
+    /// Logarithm of the correctable error rate of a page with this quantile.
     #[inline]
     pub fn of(&self, quantile: f64) -> f64 {
         let at = ((quantile + REACH) * EACH).clamp(0.0, (POINTS - 1) as f64);
@@ -53,13 +54,13 @@ impl Code {
         low + (high - low) * (at - point as f64)
     }
 
-    /// Variation between pages: the standard deviation of that logarithm, about.
+    /// Approximate standard deviation of that logarithm between pages.
     pub fn spread(&self) -> f64 {
         (self.of(1.0) - self.of(-1.0)) / 2.0
     }
 }
 
-/// Bits of a codeword including parity: a BCH code over the smallest field that has room.
+/// Codeword length including parity: a BCH code over the smallest sufficient field.
 fn bits_of(data_bits: u32, corrects: u32) -> u32 {
     (8..32)
         .map(|power| (power, data_bits.saturating_add(corrects.saturating_mul(power))))
@@ -67,8 +68,8 @@ fn bits_of(data_bits: u32, corrects: u32) -> u32 {
         .map_or(u32::MAX, |(_, bits)| bits)
 }
 
-/// The logarithm of the error rate at which more bits are wrong than are corrected with the chance
-/// `beyond`; `within` is the complement, so that neither is lost to rounding.
+/// Logarithm of the error rate at which a codeword is uncorrectable with probability `beyond`.
+/// `within` is the complement, so that neither is lost to rounding.
 fn corrected_up_to(bits: u32, corrects: u32, beyond: f64, within: f64) -> f64 {
     let (mut low, mut high) = (-80.0_f64, -0.7_f64);
     for _ in 0..60 {
@@ -85,7 +86,7 @@ fn chances(bits: u32, corrects: u32, rate: f64) -> (f64, f64) {
     let (n, k, odds) = (f64::from(bits), f64::from(corrects), rate / (1.0 - rate));
     let choose = libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);
     let at = libm::exp(choose + k * libm::log(rate) + (n - k) * libm::log1p(-rate));
-    // From the number that is corrected away to the thinner side.
+    // Sums from the limit towards the thinner tail.
     if rate * n < k {
         let (mut term, mut sum, mut wrong) = (at, 0.0, k);
         while wrong < n && term > sum * 1e-17 {
@@ -110,7 +111,7 @@ mod tests {
     use super::super::normal::mean_over;
     use super::*;
 
-    /// Coin tosses, calculated by hand: more than one head of three, and no head of none.
+    /// Coin tosses, computed by hand: more than one head of three, and no head of none.
     #[test]
     fn chances_are_those_of_the_binomial_distribution() {
         let (above, below) = chances(3, 1, 0.5);
@@ -121,7 +122,7 @@ mod tests {
         assert!((below - 0.99_f64.powi(10)).abs() < 1e-12 && (above + below - 1.0).abs() < 1e-12);
     }
 
-    /// A BCH code of 1 KiB that corrects 72 bits has 14 parity bits for each.
+    /// A BCH code over 1 KiB that corrects 72 bits has 14 parity bits per corrected bit.
     #[test]
     fn a_codeword_has_its_parity() {
         assert_eq!(bits_of(8192, 72), 8192 + 14 * 72);
@@ -137,7 +138,7 @@ mod tests {
             let (above, _) = chances(9200, 72, rate);
             assert!((by_pages - above).abs() < 0.004, "{rate}: {by_pages} for {above}");
         }
-        // Far out too, where losses begin.
+        // Also far in the tail, where losses begin.
         let (above, _) = chances(9200, 72, 4e-3);
         let (low, high) = (code.of(-8.5), code.of(-2.0));
         assert!(low < libm::log(4e-3) && libm::log(4e-3) < high && above < 1e-7, "{above}");

@@ -1,5 +1,5 @@
-//! Failures that are not wear: dies that fall sick, and defects. Both come by the clock of retention, from numbers that
-//! the seed of the drive decides, so that it does not matter in how many steps that goes.
+//! Failures other than wear: failing dies, and defects. Both follow the retention clock and numbers
+//! derived from the drive's seed, so they do not depend on the steps of the clock.
 
 use super::frailty::Draws;
 use super::law::YEAR;
@@ -11,17 +11,17 @@ use crate::shape::Groups;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Minutes of a year, and of the month in which a die falls sick.
+/// Minutes per year, and per month in which a die fails.
 const YEAR_MINUTES: f64 = YEAR * 60.0;
 const MONTH_MINUTES: u32 = 43_830;
-/// Years for which the chance that a die fails is stated.
+/// Years to which the probability of a die failure refers.
 const SICK_YEARS: f64 = 4.0;
-/// The share of defects that take a word line: a guess.
+/// Share of defects that affect a word line: a guess.
 const WORD_LINES: f64 = 0.2;
-/// Bad blocks of a die that falls sick, before all are.
+/// Bad blocks of a failing die before it fails completely.
 const FIRST_BLOCKS: (u32, u32) = (2, 4);
 
-/// Defect of a block: a page, or a row of `None` and a plane of `None` all of a group.
+/// A defect of a block: row `None` is all rows, plane `None` all planes of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Hit {
     group: u32,
@@ -36,8 +36,8 @@ pub struct FailingState {
     hits: BTreeMap<u32, Vec<Hit>>,
 }
 
-/// A die that falls sick: start, and the blocks that fail in the month before the whole die, with
-/// their minutes.
+/// A failing die: start, and the blocks that fail in the month before the whole die, with their
+/// minutes.
 #[derive(Debug, Clone)]
 struct Sick {
     from: u32,
@@ -50,18 +50,18 @@ pub struct Failing {
     seed: u64,
     shape: Groups,
     blocks: u32,
-    /// Failure by die, if it ever fails.
+    /// Failure of each die, if it ever fails.
     sick: Vec<Option<Sick>>,
     /// Mean minutes between defects of this drive, if any.
     between: Option<f64>,
-    /// Number of defects, minute of the next one, and their unwritten pages.
+    /// Number of defects, minute of the next one, and defects whose pages are not erased yet.
     count: u64,
     next: f64,
     hits: BTreeMap<u32, Vec<Hit>>,
 }
 
 impl Failing {
-    /// Failures of a drive with that many blocks, if any.
+    /// Failures of a drive with `blocks` blocks, if any are configured.
     pub fn new(spares: &Spares, shape: Groups, blocks: u32, seed: u64) -> Option<Box<Failing>> {
         spares.fail().then(|| {
             let hazard = -libm::log1p(-spares.sick_dies.min(1.0 - 1e-12)) / SICK_YEARS;
@@ -91,13 +91,13 @@ impl Failing {
         Draws::new(mix(self.seed, 3 << 32 | self.count))
     }
 
-    /// Draws the next defect after the minute of the last one.
+    /// Draws the next defect after the time of the last one.
     fn plan(&mut self, last: f64) {
         let next = self.between.map(|mean| last + mean * self.draws().exponential());
         self.next = next.unwrap_or(f64::INFINITY);
     }
 
-    /// The clock has come to a minute: defects that were due have come.
+    /// Advances to a minute: defects up to it occur.
     #[inline]
     pub fn advance(&mut self, minute: u32) {
         while self.next <= f64::from(minute) {
@@ -113,7 +113,7 @@ impl Failing {
         }
     }
 
-    /// Notes the loss of a block's content.
+    /// Notes an erase of a block: its defects affect no data.
     #[inline]
     pub fn forget(&mut self, block: Block) {
         if !self.hits.is_empty() {
@@ -121,7 +121,7 @@ impl Failing {
         }
     }
 
-    /// True if a page was lost with its die.
+    /// True if a page is lost with its die.
     #[inline]
     pub fn is_sick(&self, die: u32, block: Block, minute: u32) -> bool {
         let die = if Mistake::SickNeighbour.is_planted() { die / 2 * 2 } else { die };
@@ -130,7 +130,7 @@ impl Failing {
             || sick.blocks.iter().any(|(bad, from)| *bad == block.0 && minute >= *from)
     }
 
-    /// True if a defect took a page.
+    /// True if a defect affects a page.
     #[inline]
     pub fn is_hit(&self, block: Block, group: u32, page: (u32, u32)) -> bool {
         let hits = if self.hits.is_empty() { None } else { self.hits.get(&block.0) };
@@ -139,7 +139,7 @@ impl Failing {
         })
     }
 
-    /// Lost dies, and further bad blocks of single dies.
+    /// Number of lost dies, and of bad blocks on dies that are failing.
     pub fn counts(&self, minute: u32) -> (u32, u32) {
         let (mut lost, mut bad) = (0, 0);
         for sick in self.sick.iter().flatten() {
@@ -166,7 +166,7 @@ impl Failing {
     }
 }
 
-/// When a die falls sick, with such a hazard a year.
+/// Time at which a die starts to fail, for a yearly hazard.
 fn sick(seed: u64, hazard: f64, blocks: u32) -> Option<Sick> {
     let mut draws = Draws::new(seed);
     let from = draws.exponential() / hazard * YEAR_MINUTES;
@@ -180,20 +180,20 @@ fn sick(seed: u64, hazard: f64, blocks: u32) -> Option<Sick> {
     Some(Sick { from, blocks: (0..count).map(bad).collect() })
 }
 
-/// A fleet: what the same failures come to, drive by drive, without any.
+/// A fleet: the same failures for many drives, without simulating a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fleet {
-    /// Dies of a drive.
+    /// Dies per drive.
     pub dies: u32,
-    /// Blocks of a die.
+    /// Blocks per die.
     pub blocks: u32,
-    /// The chance that a die fails within 4 years.
+    /// Probability that a die fails within 4 years.
     pub sick_dies: f64,
-    /// Isolated bad blocks of a drive in these years, a mean over drives, and the shape of that.
+    /// Isolated bad blocks per drive in these years: mean over drives, and gamma shape.
     pub bad_blocks: (f64, f64),
-    /// Defects of a drive and year, a mean over drives, and the shape of that.
+    /// Defects per drive and year: mean over drives, and gamma shape.
     pub defects: (f64, f64),
-    /// Years.
+    /// Simulated years.
     pub years: f64,
 }
 
@@ -202,28 +202,28 @@ pub struct Fleet {
 pub struct Lived {
     /// Isolated bad blocks.
     pub isolated: u64,
-    /// Bad blocks of sick dies.
+    /// Bad blocks of failing dies.
     pub of_dies: u64,
-    /// Years in which dies were lost.
+    /// Years at which dies were lost.
     pub lost_dies: Vec<f64>,
-    /// Defects of each month.
+    /// Defects in each month.
     pub months: Vec<u64>,
 }
 
 impl Lived {
-    /// Defects in all.
+    /// Total number of defects.
     pub fn defects(&self) -> u64 {
         self.months.iter().sum()
     }
 
-    /// Bad blocks in all.
+    /// Total number of bad blocks.
     pub fn bad_blocks(&self) -> u64 {
         self.isolated + self.of_dies
     }
 }
 
 impl Fleet {
-    /// Simulates the life of a drive.
+    /// Simulates the service life of a drive.
     pub fn live(&self, seed: u64) -> Lived {
         let mut draws = Draws::new(mix(seed, 4 << 32));
         let mut lived = Lived::default();
@@ -288,7 +288,7 @@ mod tests {
         let of = fleet(0.2, 0.0);
         let lives: Vec<Lived> = (0..40_000).map(|n| of.live(n)).collect();
         let lost = lives.iter().map(|it| it.lost_dies.len()).sum::<usize>() as f64 / 160_000.0;
-        // Dies that fall sick in the last month are not lost yet.
+        // Dies that start to fail in the last month are not lost yet.
         assert!((lost / 0.06 - 1.0).abs() < 0.05, "{lost}");
     }
 }

@@ -1,4 +1,4 @@
-//! Closed forms of an aged drive: integrals over the pages.
+//! Closed forms for aged drives: integrals over pages.
 
 use super::ladder::Ladder;
 use super::law::Law;
@@ -16,10 +16,10 @@ pub struct Aged {
     pub hours: f64,
 }
 
-/// Chances of numbers of retries.
+/// Distribution of the number of retries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retries {
-    /// Probability by number of retries; the last entry is the whole table with a search.
+    /// Probability by number of retries; the last entry is the whole table and a search.
     pub chances: Vec<f64>,
 }
 
@@ -35,24 +35,24 @@ impl Retries {
     }
 }
 
-/// A kind of flash with its controller, for forecasts of pages.
+/// Flash and controller of a forecast.
 #[derive(Debug, Clone)]
 pub struct Forecast {
     law: Law,
     ladder: Ladder,
     most_steps: u32,
-    /// True if the best reference is searched after the table.
+    /// True if a search for the best reference follows the table.
     searches: bool,
-    /// Total spreads of drift and errors.
+    /// Total spreads of drift and error rate.
     drift: f64,
     errors: f64,
     origin: SpreadOrigin,
-    /// The word lines of a drive that is simulated in part; without them there are as many as one likes.
+    /// Word lines of a drive simulated in part; `None` for arbitrarily many.
     lines: Option<Lines>,
 }
 
 impl Forecast {
-    /// A forecast for a law and a controller, given the total spreads of drift and errors.
+    /// A forecast for a law of ageing and a controller, with total spreads of drift and errors.
     pub fn new(law: Law, ecc: &Ecc, retry: &Retry, drift: f64, errors: f64) -> Forecast {
         let ladder = Ladder::new(ecc, retry, law.errors_of_new());
         let searches = retry.search.ns().is_some();
@@ -68,7 +68,7 @@ impl Forecast {
         }
     }
 
-    /// A forecast for a drive with ageing.
+    /// A forecast for a drive, if its data age.
     pub fn of(config: &SsdConfig) -> Option<Forecast> {
         let media = &config.media;
         let law = Law::new(media)?;
@@ -79,19 +79,19 @@ impl Forecast {
         Some(Forecast { origin, ..forecast })
     }
 
-    /// A forecast for the simulated drive, with its few word lines: their factors are spread
-    /// evenly, so the worst of them is not as bad as the worst of many.
+    /// A forecast for the simulated drive with its few word lines. Their factors are evenly spaced,
+    /// so the worst is not as bad as the worst of many.
     pub fn of_its_lines(config: &SsdConfig) -> Option<Forecast> {
         let lines = Lines::of(config);
         Forecast::of(config).map(|forecast| Forecast { lines, ..forecast })
     }
 
-    /// Word lines, if counted.
+    /// Word lines, if limited.
     pub fn lines(&self) -> Option<&Lines> {
         self.lines.as_ref()
     }
 
-    /// The spread of the error rates between pages.
+    /// Spread of error rates between pages.
     pub fn spread_errors(&self) -> f64 {
         self.errors
     }
@@ -101,7 +101,7 @@ impl Forecast {
         self.origin
     }
 
-    /// True if retries depend on earlier reads, so that these are those of a first read.
+    /// True if retries depend on earlier reads, so that the forecast covers first reads only.
     pub fn is_of_first_reads(&self) -> bool {
         matches!(self.ladder.reference, Reference::Last | Reference::Calibrated)
     }
@@ -117,7 +117,8 @@ impl Forecast {
         (self.law.drift(cycles, hours), self.law.errors(cycles, hours, 0.0))
     }
 
-    /// The chance that a page is beyond correction: by its errors, or because the table of references ends.
+    /// Probability that a page is uncorrectable, by its errors or because the table of references
+    /// ends.
     pub fn lost(&self, aged: Aged) -> f64 {
         let errors = self.means(aged).1;
         let by_errors = match &self.lines {
@@ -127,7 +128,8 @@ impl Forecast {
         either(by_errors, self.beyond_table(aged))
     }
 
-    /// The chance that a page of a word line is beyond correction by its errors, given how far the line deviates.
+    /// Probability that a page of a word line is uncorrectable by its errors, given the line's
+    /// deviation.
     fn lost_on_line(&self, errors: f64, z: f64) -> f64 {
         // Half of the variance lies between word lines.
         let half = self.errors * std::f64::consts::FRAC_1_SQRT_2;
@@ -135,19 +137,20 @@ impl Forecast {
         self.ladder.beyond_limit(of_line, half)
     }
 
-    /// Relative variance of losses between the blocks of a die: the variance of the chance of a
-    /// block, in squares of its mean.
+    /// Relative variance of losses between blocks of a die: variance of a block's loss probability
+    /// / squared mean.
     pub fn variance_of_blocks(&self, aged: Aged) -> f64 {
         let Some(lines) = &self.lines else { return 0.0 };
         let (drift, errors) = self.means(aged);
-        // Mean, and variance relative to its square: chances are so small that their squares are
-        // none.
+        // Mean, and variance / squared mean; the probabilities are tiny, so their own squares are
+        // negligible.
         let moments = |of: &dyn Fn(f64) -> f64| {
             let mean = coarse(of);
             let square = if mean > 0.0 { coarse(|z| (of(z) / mean).powi(2)) - 1.0 } else { 0.0 };
             (mean, square.max(0.0))
         };
-        // Errors: a half of the variance lies between word lines, a quarter each between blocks and pages.
+        // Errors: half of the variance is between word lines, a quarter each between blocks and
+        // pages.
         let (half, quarter) = (self.errors * std::f64::consts::FRAC_1_SQRT_2, self.errors / 2.0);
         let by_errors = moments(&|z| {
             lines.mean(|line| {
@@ -173,8 +176,8 @@ impl Forecast {
         of(by_errors) + of(by_drift)
     }
 
-    /// `lost` with one parity group in `of`: another page of the stripe must be lost too. Pages of
-    /// a stripe that lie on one word line share its factor; staggered ones do not.
+    /// `lost` with one parity group in `of`: another page of the stripe must be lost too. Stripe
+    /// pages on one word line share its factor; staggered pages do not.
     pub fn lost_of_stripe(&self, aged: Aged, of: u32, is_staggered: bool) -> f64 {
         if of < 2 {
             return self.lost(aged);
@@ -193,7 +196,7 @@ impl Forecast {
         }
     }
 
-    /// The chance that the table of references does not reach, where no search follows.
+    /// Probability that the table of references is too short and no search follows.
     fn beyond_table(&self, aged: Aged) -> f64 {
         if self.searches {
             return 0.0;
@@ -201,13 +204,13 @@ impl Forecast {
         1.0 - self.at_most(aged, f64::from(self.most_steps))
     }
 
-    /// The chance that a page needs soft decoding.
+    /// Probability that a page needs soft decoding.
     pub fn soft(&self, aged: Aged) -> f64 {
         self.ladder.beyond_hard(self.means(aged).1, self.errors)
     }
 
-    /// The retries of a page, read for the first time: the integral over its drift, its errors and what the
-    /// controller expects.
+    /// Number of retries in the first read of a page: integral over drift, errors and the
+    /// controller's estimate.
     pub fn retries(&self, aged: Aged) -> Retries {
         let most = self.most_steps as usize;
         let mut before = 0.0;
@@ -224,10 +227,10 @@ impl Forecast {
     /// Probability of at most `steps` retries.
     fn at_most(&self, aged: Aged, steps: f64) -> f64 {
         let (drift, errors) = self.means(aged);
-        // The correction limit of a page is part of the differences between pages.
+        // The page's correction limit is part of the variation between pages.
         let spread = libm::hypot(self.errors, self.ladder.spread());
-        // Given errors, the window; given the start of the read, the probability of at most that
-        // many steps.
+        // Given the errors, the read window; given the start of the read, the probability of at
+        // most that many steps.
         let within = |z: f64, from: f64| {
             let page = errors * libm::exp(spread * z - self.errors * self.errors / 2.0);
             let reach = steps + self.ladder.window(page);
@@ -272,7 +275,7 @@ fn either(one: f64, other: f64) -> f64 {
     one + other - one * other
 }
 
-/// The mean of a smooth function of a standard normal variable, with few points.
+/// Mean of a smooth function of a standard normal variable, with few points.
 fn coarse(of: impl Fn(f64) -> f64) -> f64 {
     const POINTS: u32 = 60;
     let width = 12.0 / f64::from(POINTS);

@@ -1,8 +1,8 @@
-//! Numbers drawn from a hash: drives that differ in how often they fail.
+//! Random numbers from a hash: drives that differ in their failure rates.
 
 use super::normal::{mix, of_hash};
 
-/// A sequence of numbers that a seed decides.
+/// A number sequence determined by a seed.
 #[derive(Debug, Clone)]
 pub struct Draws {
     seed: u64,
@@ -10,12 +10,12 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// From the first on.
+    /// A sequence from its start.
     pub fn new(seed: u64) -> Draws {
         Draws { seed, count: 0 }
     }
 
-    /// Any.
+    /// A 64-bit number.
     pub fn word(&mut self) -> u64 {
         self.hash()
     }
@@ -25,22 +25,23 @@ impl Draws {
         mix(self.seed, self.count)
     }
 
-    /// Above 0 and below 1.
+    /// A number in (0, 1).
     pub fn unit(&mut self) -> f64 {
         ((self.hash() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    /// From 0 to below `most`.
+    /// A number from 0 to `most` - 1.
     pub fn below(&mut self, most: u32) -> u32 {
         ((u128::from(self.hash()) * u128::from(most)) >> 64) as u32
     }
 
-    /// Exponential, with mean 1.
+    /// An exponential variate with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.unit())
     }
 
-    /// A gamma variable with mean 1 (Marsaglia and Tsang 2000; below a shape of 1 by a power of a uniform number).
+    /// A gamma variate with mean 1 (Marsaglia and Tsang 2000; for shapes below 1 by a power of a
+    /// uniform number).
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = libm::pow(self.unit(), 1.0 / shape);
@@ -57,11 +58,11 @@ impl Draws {
         }
     }
 
-    /// A count with this mean, each event after an exponential time.
+    /// A Poisson variate with this mean, from exponential intervals.
     pub fn poisson(&mut self, mean: f64) -> u64 {
         const MOST: f64 = 1e4;
         if mean > MOST {
-            // The normal distribution is as close as anyone could tell.
+            // For large means the normal approximation is indistinguishable.
             return (mean + of_hash(self.hash()) * libm::sqrt(mean)).round() as u64;
         }
         let (mut count, mut at) = (0, self.exponential());

@@ -1,56 +1,55 @@
-//! The ladder of a read: the retry table, a search, soft decoding; and what each costs.
+//! Steps of a read: retry table, search, soft decoding, and the cost of each.
 
 use super::code::{Code, code_of};
 use super::spread::{chance_beyond, chance_lost};
 use crate::config::{Ecc, Reference, Retry};
 use engine::Time;
 
-/// Negligible part of a step: references of flash that does not drift.
+/// Negligible part of a step: references of flash without drift.
 const NOTHING: f64 = 1e-12;
 
-/// Reading of a page, and the capability of its code.
+/// Read steps of a controller, and its code's correction capability.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
-    /// Retries of the table, at most.
+    /// Maximum number of retries from the table.
     steps: u32,
     /// First reference of a read.
     pub reference: Reference,
-    /// Error of the estimate of where.
+    /// Error of the estimated reference.
     pub estimate_error: f64,
     search_ns: Option<Time>,
     pipelined: bool,
     decode_ns: Time,
-    /// The raw error rate that hard decoding corrects, its logarithm, and the steps of the table by which the window is
-    /// wider for each unit that the logarithm of errors lies below it.
+    /// Hard decoding: correctable raw error rate, its logarithm, and table steps by which the
+    /// window widens per unit of that logarithm below it.
     hard: f64,
     hard_log: f64,
     window_each: f64,
-    /// Soft levels: the raw error rate that each corrects, and its senses.
+    /// Soft decoding levels: correctable raw error rate, and number of senses.
     soft: Vec<(f64, u32)>,
-    /// Code of a limited number of bits, if so.
+    /// Code that corrects a number of bits, if configured.
     code: Option<Code>,
 }
 
 /// Outcome of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// Steps of the retry table.
+    /// Number of retries from the table.
     pub steps: u32,
-    /// Soft levels that were tried.
+    /// Number of soft decoding levels tried.
     pub soft: u32,
-    /// The table did not reach: the best reference was searched.
+    /// True if the table ended and the best reference was searched.
     pub searched: bool,
     /// True if uncorrectable.
     pub lost: bool,
-    /// Reconstruction from parity: how many other pages of its stripe were read, and the retries of
-    /// the worst of them.
+    /// Reconstruction from parity, if any.
     pub rebuilt: Option<Rebuilt>,
 }
 
-/// Effort of a rebuild of a page from parity.
+/// Effort of reconstructing a page from parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Pages read.
+    /// Number of pages read.
     pub pages: u32,
     /// Retries of the worst page.
     pub steps: u32,
@@ -64,7 +63,7 @@ impl Outcome {
 }
 
 impl Ladder {
-    /// A ladder of the configuration, for flash with the error rate `new` in new blocks.
+    /// Read steps from the configuration, for flash whose new blocks have the error rate `new`.
     pub fn new(ecc: &Ecc, retry: &Retry, new: f64) -> Ladder {
         let code = code_of(ecc);
         let hard_log = code.as_ref().map_or_else(|| libm::log(ecc.hard), Code::middle);
@@ -89,7 +88,8 @@ impl Ladder {
         self.soft.last().map_or(self.hard, |(rate, _)| *rate)
     }
 
-    /// `limit` for hard decoding; where it corrects a number of bits, for half of all pages.
+    /// Error rate that hard decoding corrects; for a code of a number of bits, on half of all
+    /// pages.
     pub fn hard(&self) -> f64 {
         self.hard
     }
@@ -100,7 +100,7 @@ impl Ladder {
         self.code.is_some()
     }
 
-    /// Logarithmic distance of a page's limit from the median, given its quantile.
+    /// Logarithmic distance of a page's limit from the median, by its quantile.
     #[inline]
     pub fn further(&self, quantile: f64) -> f64 {
         self.code.as_ref().map_or(0.0, |code| code.of(quantile) - code.middle())
@@ -111,7 +111,7 @@ impl Ladder {
         self.code.as_ref().map_or(0.0, Code::spread)
     }
 
-    /// The chance that hard decoding does not correct a page, of which the mean error rate and its spread are known.
+    /// Probability that hard decoding fails on a page with this mean error rate and spread.
     pub fn beyond_hard(&self, errors: f64, spread: f64) -> f64 {
         match &self.code {
             Some(code) => chance_beyond(code, errors, spread),
@@ -119,7 +119,7 @@ impl Ladder {
         }
     }
 
-    /// `beyond` for all stages of correction.
+    /// Probability that all stages of correction fail.
     pub fn beyond_limit(&self, errors: f64, spread: f64) -> f64 {
         match self.soft.last() {
             Some((rate, _)) => chance_lost(errors, *rate, spread),
@@ -127,7 +127,8 @@ impl Ladder {
         }
     }
 
-    /// Distance from the best reference at which a sense still succeeds, in steps, at a raw error rate.
+    /// Distance from the best reference, in steps, at which a sense still succeeds at a raw error
+    /// rate.
     pub fn window(&self, errors: f64) -> f64 {
         self.window_by(libm::log(errors))
     }
@@ -138,14 +139,13 @@ impl Ladder {
         (self.window_each * (self.hard_log - errors)).max(0.0)
     }
 
-    /// Outcome of reading a page with the given drift and raw error rate; it begins at reference
-    /// `from`.
+    /// Outcome of reading a page with this drift and raw error rate, starting at reference `from`.
     pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
         self.climb_from(drift, (libm::log(errors), 0.0), from)
     }
 
-    /// True if a read which begins at the first entry is known to take one sense, by the logarithms of drift and error
-    /// rate. Without their powers, so not of all that do.
+    /// True if a read that starts at the first entry surely needs only one sense, judged by the
+    /// logarithms of drift and error rate. It avoids exponentials, so it misses some.
     #[inline]
     pub fn is_surely_plain(&self, drift: f64, errors: f64) -> bool {
         // exp(-x) < 1 / (1 + x + x^2/2 + x^3/6).
@@ -154,7 +154,8 @@ impl Ladder {
         x > 0.0 && errors < self.hard_log && self.window_by(errors) * above >= 1.0
     }
 
-    /// `climb` by the logarithm of the error rate, and the distance of its limit from the median.
+    /// `climb` with the logarithm of the error rate, and the distance of the page's limit from the
+    /// median.
     pub fn climb_from(&self, drift: f64, (errors, further): (f64, f64), from: f64) -> Outcome {
         let needed = (drift - from).abs() - self.window_by(errors - further);
         let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
@@ -173,11 +174,11 @@ impl Ladder {
         outcome
     }
 
-    /// True if no read is beyond correction of pages whose best reference is at most `drift` steps away, and which have
-    /// at most this raw error rate. Where a table ends without a search, only of reads that begin at its first entry.
+    /// True if pages with at most this drift and raw error rate are never uncorrectable. If a table
+    /// ends without a search, this covers only reads that start at its first entry.
     pub fn never_loses(&self, drift: f64, errors: f64) -> bool {
         let begins_first = self.reference == Reference::Table;
-        // The page that is corrected least.
+        // The page with the lowest correction limit.
         let least = self.further(f64::NEG_INFINITY);
         let within = drift - self.window_by(libm::log(errors) - least) <= f64::from(self.steps);
         let limit = self.soft.last().map_or(self.hard * libm::exp(least), |(rate, _)| *rate);
@@ -189,13 +190,14 @@ impl Ladder {
         Time::from(steps) * step
     }
 
-    /// The time that parity takes: the other pages are sensed side by side, and cross the bus one after the other.
+    /// Time of a reconstruction from parity: the other pages are sensed in parallel and transferred
+    /// one after the other.
     pub fn rebuild_time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
         let Some(Rebuilt { pages, steps }) = outcome.rebuilt else { return 0 };
         sense_ns + self.step_time(steps, sense_ns, bus_ns) + Time::from(pages) * bus_ns
     }
 
-    /// The time that this takes beyond the first sense, given the times to sense a page and to move it over the bus.
+    /// Additional time of a read after the first sense, given sense and transfer time of a page.
     pub fn time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
         let soft = |(_, senses): &(f64, u32)| Time::from(*senses) * sense_ns + self.decode_ns;
         let levels = self.soft.iter().take(outcome.soft as usize);
@@ -247,7 +249,7 @@ mod tests {
         let at = |errors| ladder.climb(0.0, errors, 0.0);
         assert_eq!((at(8.8e-3).soft, at(8.9e-3).soft, at(1.2e-2).soft), (0, 1, 2));
         assert!(!at(1.4e-2).lost && at(1.41e-2).lost);
-        // 2 and 6 senses of 45 us, and a decoding of each level.
+        // 2 and 6 senses of 45 us, and a decoding per level.
         assert_eq!(ladder.time(at(1.2e-2), 45_000, 14_000), 8 * 45_000 + 2 * 20_000);
     }
 
@@ -259,7 +261,8 @@ mod tests {
         assert!(lost.lost && lost.searched);
     }
 
-    /// Published for pipelined retries of 90 us senses, 16 us transfers and 20 us decodings: 28.5 % shorter.
+    /// Published for pipelined retries with senses of 90 us, transfers of 16 us and decodings of 20
+    /// us: 28.5 % shorter.
     #[test]
     fn pipelined_steps_are_as_much_shorter_as_published() {
         let step = |pipelined| {

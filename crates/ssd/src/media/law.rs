@@ -1,23 +1,24 @@
-//! Ageing of data in the cells: the clock of retention, the drift of the levels, and the errors
-//! that are left.
+//! Ageing of data in the cells: retention clock, drift of the levels, and remaining errors.
 //!
-//! Two variables make a read. The *drift* is how many steps of the retry table the best reference has moved: it decides
-//! how many senses a read needs. The *raw error rate* at that reference decides whether the code corrects at all.
+//! Two variables describe a read. The *drift* is the number of retry table steps that the best
+//! reference has moved, which decides the number of senses. The *raw bit error rate* at that
+//! reference decides if the code can correct.
 
 use crate::config::{DriftLaw, Media, MediaModel};
 
 /// Boltzmann's constant, eV/K.
 const BOLTZMANN: f64 = 8.617_333_262e-5;
-/// Degrees between the scales of Celsius and Kelvin.
+/// Offset between Celsius and Kelvin.
 const ZERO_CELSIUS: f64 = 273.15;
-/// The temperature at which the clock of retention is that on the wall.
+/// Temperature at which the retention clock equals wall time.
 pub const REFERENCE: f64 = 30.0;
 /// Hours of a month.
 pub const MONTH: f64 = YEAR / 12.0;
 /// Hours of a year.
 pub const YEAR: f64 = 8766.0;
 
-/// Acceleration of ageing at a temperature against 30 degrees (Arrhenius), by the energy `device.media.activation`.
+/// Acceleration of ageing relative to 30 degrees (Arrhenius), with the activation energy
+/// `device.media.activation`.
 pub fn acceleration(activation: f64, celsius: f64) -> f64 {
     let inverse = |celsius: f64| 1.0 / (celsius + ZERO_CELSIUS);
     libm::exp(activation / BOLTZMANN * (inverse(REFERENCE) - inverse(celsius)))
@@ -32,17 +33,17 @@ enum Retention {
     Powers(f64, f64, f64),
 }
 
-/// Law of ageing of a kind of flash.
+/// Ageing law of a kind of flash.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     activation: f64,
-    /// Steps of the retry table after a month (or, by the logarithm of time, after e - 1 hours) without wear.
+    /// Retry table steps after a month (for the logarithmic law after e - 1 hours), without wear.
     drift: f64,
-    /// Cycles that double the drift.
+    /// P/E cycles that double the drift.
     drift_cycles: f64,
     /// Exponent of time, for a power law.
     power: Option<f64>,
-    /// Raw error rate of a new block, and its growth by wear, time and reads.
+    /// Raw bit error rate of a new block, and its growth with wear, time and reads.
     new: f64,
     wear: f64,
     wear_power: f64,
@@ -53,13 +54,14 @@ pub struct Law {
 }
 
 impl Law {
-    /// The law of a model; none for "none".
+    /// Ageing law of a model; `None` for "none".
     ///
-    /// Drift: fitted to four conditions of Park et al. (ASPLOS 2021, recalled), which a power of time and its logarithm
-    /// meet alike. Errors: coefficients of 72-layer TLC (Kim et al., FAST 2019, by a public reimplementation); what time
-    /// adds is derived from one recalled figure, 40 wrong bits a KiB after 2,000 cycles and a year, and is the weakest
-    /// number here. With "tlc-72l" that is Kim's own law of references that never move: the two chips disagree about
-    /// when the first retry comes. QLC: twice the drift and 2.5 times the errors, a guess until a source is found.
+    /// Drift: fitted to four conditions of Park et al. (ASPLOS 2021, recalled), which a power of
+    /// time and its logarithm fit equally well. Errors: coefficients of 72-layer TLC (Kim et al.,
+    /// FAST 2019, from a public reimplementation). Their growth with time is derived from one
+    /// recalled figure, 40 wrong bits per KiB after 2,000 cycles and a year, and is the weakest
+    /// value here. "tlc-72l" is Kim's own law for fixed references: the two chips disagree about
+    /// the first retry. QLC: twice the drift and 2.5 times the errors, a guess without source.
     pub fn new(media: &Media) -> Option<Law> {
         let (steps, errors) = match media.model {
             MediaModel::None => return None,
@@ -92,10 +94,11 @@ impl Law {
         })
     }
 
-    /// Planar MLC. New 1.7e-8 and after 3,000 cycles and a year 3.4e-4, 20,000 times as much (3x nm, Hetzler 2012); how
-    /// that is shared between cycles and hours is a guess, the exponents of "tlc-72l". A read adds to its block 1e-9 at
-    /// 2,000 cycles, with the power 1.46 of the cycles (2Y nm, blocks of 256 pages: Cai et al., DSN 2015). References
-    /// that move were not published: it begins with none.
+    /// Planar MLC. The error rate is 1.7e-8 when new, and 3.4e-4 (20,000 times) after 3,000 cycles
+    /// and a year (3x nm, Hetzler 2012). The division between cycles and hours is a guess: the
+    /// exponents of "tlc-72l". A read adds 1e-9 to its block at 2,000 cycles, with the power 1.46
+    /// of the cycles (2Y nm, blocks of 256 pages: Cai et al., DSN 2015). No source covers moving
+    /// references, so the default has none.
     fn of_planar_mlc(media: &Media) -> Law {
         const PAGES: f64 = 256.0;
         let (wear_power, time_power) = (0.14, 0.54);
@@ -115,7 +118,7 @@ impl Law {
         }
     }
 
-    /// The law whose numbers are keys.
+    /// The law with configured coefficients.
     fn custom(media: &Media) -> Law {
         let (drift, power) = match media.drift {
             DriftLaw::Power => (media.drift_month, Some(media.drift_power)),
@@ -136,12 +139,12 @@ impl Law {
         }
     }
 
-    /// Acceleration of ageing at a temperature against 30 degrees.
+    /// Acceleration of ageing relative to 30 degrees.
     pub fn acceleration(&self, celsius: f64) -> f64 {
         acceleration(self.activation, celsius)
     }
 
-    /// Steps that the best reference has moved, the mean over pages: after erasures and hours at 30
+    /// Mean drift of the best reference over pages, in steps, after P/E cycles and hours at 30
     /// degrees.
     pub fn drift(&self, cycles: f64, hours: f64) -> f64 {
         let time = match self.power {
@@ -151,8 +154,7 @@ impl Law {
         self.drift * (1.0 + cycles / self.drift_cycles) * time
     }
 
-    /// The raw error rate at the best reference, the mean over pages; `reads` is the number per
-    /// page of the block.
+    /// Mean raw bit error rate at the best reference; `reads` is the number per page of the block.
     pub fn errors(&self, cycles: f64, hours: f64, reads: f64) -> f64 {
         let worn = cycles / 1000.0;
         let disturbed = if reads > 0.0 {
@@ -177,8 +179,9 @@ impl Law {
     }
 }
 
-/// Days at 30 degrees until the raw error rate of 72-layer TLC reaches `limit` where references never move: the law of
-/// Kim et al. (FAST 2019), whose retention is a power of cycles and hours. None where it has already.
+/// Days at 30 degrees until 72-layer TLC reaches the raw error rate `limit` with fixed references:
+/// the law of Kim et al. (FAST 2019), a power of cycles and hours. `None` if the limit is exceeded
+/// already.
 pub fn days_at_fixed_references(cycles: f64, limit: f64) -> Option<f64> {
     let law = Law::new(&Media { model: MediaModel::Tlc72l, ..Media::default() })?;
     let Retention::Powers(rate, wear, power) = law.time else { return None };
@@ -199,7 +202,8 @@ mod tests {
         of(MediaModel::Tlc3d, DriftLaw::Power)
     }
 
-    /// Published: what a read adds to the error rate of its block of 256 pages, and end of life against new.
+    /// Published: increase of a 256-page block's error rate per read, and end of life relative to
+    /// new.
     #[test]
     fn planar_mlc_is_disturbed_by_reads_as_measured_and_ends_as_measured() {
         let law = of(MediaModel::Mlc2ynm, DriftLaw::Power);
@@ -250,7 +254,7 @@ mod tests {
             let after = found(&media);
             assert!(after.0 > before.0 || after.1 > before.1, "{place}");
         }
-        // For the logarithmic law, a month is the same unit.
+        // For the logarithmic law a month has the same meaning.
         let log = Law::new(&Media { drift: DriftLaw::Log, drift_month: 5.0, ..begin }).unwrap();
         assert!((log.drift(0.0, MONTH) - 5.0).abs() < 1e-9);
     }

@@ -1,30 +1,29 @@
-//! The word lines of a drive that is simulated in part. They are few, with evenly spaced quantiles,
-//! so that their mean is that of many; of the worst of many they have nothing, and losses come from
-//! the worst.
+//! Word lines of a drive simulated in part. They are few, with evenly spaced quantiles, so their
+//! mean equals that of many. They lack the worst of many, from which losses arise.
 
 use super::normal::exceeded_with;
 use crate::config::SsdConfig;
 use crate::shape::Groups;
 
-/// Maximum number of lines worth counting where only means matter.
+/// Maximum number of word lines that are counted if only means matter.
 const FEW: usize = 64;
 
-/// The word lines of a block, by how far each deviates.
+/// Word lines of a block, by deviation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
     quantiles: Vec<f64>,
-    /// Standard deviation of the logarithm of the drift between word lines.
+    /// Standard deviation of the logarithm of drift between word lines.
     drift: f64,
     /// Spread between blocks.
     drift_of_blocks: f64,
-    /// Flash pages of a block on one die.
+    /// Flash pages of a block per die.
     pages_of_block: u32,
-    /// Share of the other pages of a stripe on the same word line.
+    /// Share of a stripe's other pages on the same word line.
     beside: f64,
 }
 
 impl Lines {
-    /// Lines of a drive with a write buffer.
+    /// Word lines of a drive with a write buffer.
     pub fn of(config: &SsdConfig) -> Option<Lines> {
         let groups = Groups::new(config).ok()?;
         Some(Lines {
@@ -36,12 +35,12 @@ impl Lines {
         })
     }
 
-    /// Flash pages of a block on one die.
+    /// Flash pages of a block per die.
     pub fn pages_of_block(&self) -> u32 {
         self.pages_of_block
     }
 
-    /// Standard deviation of the logarithm of the drift between blocks.
+    /// Standard deviation of the logarithm of drift between blocks.
     pub fn drift_of_blocks(&self) -> f64 {
         self.drift_of_blocks
     }
@@ -51,18 +50,18 @@ impl Lines {
         self.quantiles.len()
     }
 
-    /// True if they are so few that means differ as well.
+    /// True if they are so few that means differ too.
     pub fn are_few(&self) -> bool {
         self.count() <= FEW
     }
 
-    /// Mean over the lines of a function of their deviation.
+    /// Mean of a function of the deviation, over the word lines.
     pub fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         self.quantiles.iter().map(|z| of(*z)).sum::<f64>() / self.count() as f64
     }
 
-    /// Probability that a page is lost with another of its stripe, given that of a page by its
-    /// line's deviation.
+    /// Probability that a page is lost together with another of its stripe, given the loss
+    /// probability by word-line deviation.
     pub fn mean_of_stripes(&self, others: f64, of: impl Fn(f64) -> f64) -> f64 {
         let chances: Vec<f64> = self.quantiles.iter().map(|z| of(*z).min(1.0 - 1e-12)).collect();
         let is_read = |page: f64| libm::log1p(-page);
@@ -71,7 +70,7 @@ impl Lines {
         let sum: f64 = chances.iter().sum();
         let of_logarithms: f64 = chances.iter().map(|page| is_read(*page)).sum();
         let of_page = |page: &f64| {
-            // With the others spread over all lines, each has its share; few of them lie on any.
+            // The others are spread evenly over all lines, so few are on any one.
             let one_apart = if apart >= elsewhere {
                 (of_logarithms - is_read(*page)) / elsewhere
             } else {
@@ -82,7 +81,7 @@ impl Lines {
         chances.iter().map(of_page).sum::<f64>() / chances.len() as f64
     }
 
-    /// Mean over the lines of a probability that depends on mean drift and spread.
+    /// Mean over the word lines of a probability that depends on mean and spread of the drift.
     pub fn below(&self, mean: f64, spread: f64, of: impl Fn(f64, f64) -> f64) -> Option<f64> {
         let rest = (spread * spread - self.drift * self.drift).max(0.0).sqrt();
         let of_line =
@@ -91,7 +90,7 @@ impl Lines {
     }
 }
 
-/// Normal quantiles that are spread evenly.
+/// Evenly spaced normal quantiles.
 pub fn quantiles(count: u32) -> impl Iterator<Item = f64> {
     (0..count).map(move |rank| exceeded_with((f64::from(rank) + 0.5) / f64::from(count)))
 }
@@ -110,7 +109,7 @@ fn beside(groups: &Groups, stagger: u32) -> f64 {
     let (mut same, mut all) = (0_u64, 0_u64);
     for first in 0..groups.per_block {
         let Some(stripe) = groups.stripe_of(first) else { return 0.0 };
-        // Parity has no position of its own here: it is as any other.
+        // Parity has no position here and counts like any group.
         for other in stripe.filter(|it| *it < groups.per_block && *it != first) {
             all += 1;
             same += u64::from(line(first) == line(other));

@@ -1,5 +1,5 @@
-//! Known losses of a drive's data: pages of the flash that hold a copy of what could not be read,
-//! and logical pages over which a write in part is under way.
+//! Known data losses: flash pages with copies of unreadable data, and logical pages with a partial
+//! write in progress.
 
 use super::planted::Mistake;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Losses {
     poisoned: BTreeSet<u64>,
-    /// With the number of such writes.
+    /// Number of partial writes in progress on unreadable logical pages.
     partial: BTreeMap<u64, u32>,
 }
 
@@ -20,26 +20,25 @@ impl Losses {
         self.poisoned.insert(ppn);
     }
 
-    /// True if a page of the flash holds such a copy.
+    /// True if a flash page holds a copy of unreadable data.
     #[inline]
     pub fn is_poisoned(&self, ppn: u64) -> bool {
         !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
     }
 
-    /// A logical page that cannot be read is about to be written in part: the rest of the page
-    /// stays lost.
+    /// Notes a partial write to an unreadable logical page; the rest of the page stays lost.
     pub fn begin_part(&mut self, lpn: u64) {
         *self.partial.entry(lpn).or_default() += 1;
     }
 
-    /// True if a logical page is lost.
+    /// True if a logical page has a partial write in progress over lost data.
     #[inline]
     pub fn is_partial(&self, lpn: u64) -> bool {
         !self.partial.is_empty() && self.partial.contains_key(&lpn)
     }
 
-    /// A write that covers a logical page in part has taken it to a page of the flash: if it was lost, that is a copy
-    /// of what could not be read.
+    /// Notes that a partial write was programmed: if the old page was lost, the new copy is
+    /// poisoned.
     pub fn end_part(&mut self, lpn: u64, ppn: u64) {
         let Some(under_way) = self.partial.get_mut(&lpn) else { return };
         *under_way -= 1;
@@ -51,7 +50,7 @@ impl Losses {
         }
     }
 
-    /// A logical page has been written in full to a page of the flash, or trimmed.
+    /// Notes that a logical page was written in full, or trimmed.
     #[inline]
     pub fn heal(&mut self, lpn: u64, ppn: Option<u64>) {
         if Mistake::NothingHeals.is_planted() {
@@ -60,7 +59,7 @@ impl Losses {
         if !self.partial.is_empty() {
             self.partial.remove(&lpn);
         }
-        // A copy that was still in the buffer has been replaced there.
+        // A copy still in the buffer was replaced there.
         if let Some(ppn) = ppn.filter(|_| !self.poisoned.is_empty()) {
             self.poisoned.remove(&ppn);
         }
@@ -72,12 +71,12 @@ impl Losses {
         !self.poisoned.is_empty() || !self.partial.is_empty()
     }
 
-    /// After a power cut: copies that did not come to the flash are not there.
+    /// Handles a power cut: drops copies that did not reach the flash.
     pub fn lose_power(&mut self, is_programmed: impl Fn(u64) -> bool) {
         self.poisoned.retain(|ppn| is_programmed(*ppn));
     }
 
-    /// Drops the losses of an erased block.
+    /// Drops the poisoned copies of an erased block.
     pub fn erased(&mut self, pages: Range<u64>) {
         if self.poisoned.is_empty() || Mistake::PoisonStays.is_planted() {
             return;
@@ -87,7 +86,7 @@ impl Losses {
         self.poisoned.append(&mut behind.split_off(&pages.end));
     }
 
-    /// Poisoned copies in the flash.
+    /// Number of poisoned copies in the flash.
     pub fn poisoned(&self) -> u64 {
         self.poisoned.len() as u64
     }

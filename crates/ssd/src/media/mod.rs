@@ -1,10 +1,11 @@
-//! Retention, wear and read errors: a clock of retention, the drift of levels, and the steps of a read. Off by
-//! default.
+//! Retention, wear and read errors: retention clock, drift of levels, and steps of a read. Disabled
+//! by default.
 //!
-//! Physics alone: nothing here knows the map or the memory of a controller. [`law`](Law) has the equations,
-//! [`ladder`](Ladder) the steps of a read, [`Media`] the state of a drive, 20 bytes a block and none per page. The
-//! error rate of a page follows from a hash of its place and the erasures of its block, so a failing page keeps
-//! failing, whoever reads it and in whatever order. The flash owns this state, since it survives power cuts.
+//! This is physics only: it knows neither the map nor the controller's memory. [`law`](Law) has the
+//! equations, [`ladder`](Ladder) the read steps, [`Media`] a drive's state: 20 bytes per block,
+//! none per page. A page's error rate follows from a hash of its location and its block's erases. A
+//! failing page therefore keeps failing, in any order of reads. The flash owns this state, because
+//! it survives power cuts.
 //!
 //! `failing.rs` has dies and pages that fail, `losses.rs` the pages known to be lost, `forms.rs` the closed forms
 //! of losses; for a drive that is simulated in part, these are over its own word lines (`lines.rs`). A controller

@@ -1,5 +1,5 @@
-//! The normal distribution, exact also far out: losses begin at six standard deviations and beyond, where a table or
-//! a sum of uniform numbers ends.
+//! The normal distribution, accurate far into the tails: losses start at six standard deviations,
+//! where tables and sums of uniform numbers end.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -69,7 +69,8 @@ fn polynomial(coefficients: &[f64; 8], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, it| sum * x + it)
 }
 
-/// The value that a standard normal variable exceeds with this chance, which is above 0 and at most 1/2.
+/// Value that a standard normal variable exceeds with this probability, which is above 0 and at
+/// most 1/2.
 fn upper(chance: f64) -> f64 {
     let q = 0.5 - chance;
     if q <= 0.425 {
@@ -83,7 +84,7 @@ fn upper(chance: f64) -> f64 {
     polynomial(&TAIL, r - 5.0) / polynomial(&TAIL_BELOW, r - 5.0)
 }
 
-/// The value that a standard normal variable exceeds with this chance.
+/// Value that a standard normal variable exceeds with this probability.
 pub fn exceeded_with(chance: f64) -> f64 {
     if chance <= 0.5 { upper(chance) } else { -upper(1.0 - chance) }
 }
@@ -93,31 +94,31 @@ pub fn chance_above(z: f64) -> f64 {
     0.5 * libm::erfc(z * FRAC_1_SQRT_2)
 }
 
-/// The quantile of a 64-bit hash: ascending with it, and as fine in both tails as the hash is.
+/// Normal quantile of a 64-bit hash: ascending, with the hash's resolution in both tails.
 pub fn of_hash(hash: u64) -> f64 {
-    // The midpoint of the step of the hash, counted from the nearer end.
+    // Midpoint of the hash's interval, counted from the nearer end.
     let share = |steps: u64| (steps as f64 + 0.5) / 18_446_744_073_709_551_616.0;
     if hash >> 63 == 0 { -upper(share(hash)) } else { upper(share(!hash)) }
 }
 
-/// Quantiles of hashes by a table: exact at its points and in both tails, where losses begin, and between two points on
-/// the line through them, which is off by less than 1e-4.
+/// Tabulated quantiles of hashes: exact at the points and in both tails, where losses begin;
+/// otherwise linear interpolation with an error below 1e-4.
 #[derive(Debug, Clone)]
 pub struct Quantiles(Box<[f64; (1 << POINT_BITS) + 1]>);
 
-/// Bits of a hash that name a point of the table, and points at its ends that are tails.
+/// Bits of a hash that select a table point, and number of tail points at each end.
 const POINT_BITS: u32 = 12;
 const TAIL_POINTS: usize = 32;
 
 impl Quantiles {
-    /// The table; the last point is that of the largest hash.
+    /// The table; the last point belongs to the largest hash.
     pub fn new() -> Quantiles {
         let last = 1_u64 << POINT_BITS;
         let hash = |point: u64| if point < last { point << (64 - POINT_BITS) } else { u64::MAX };
         Quantiles(Box::new(std::array::from_fn(|point| of_hash(hash(point as u64)))))
     }
 
-    /// The quantile of a hash.
+    /// Quantile of a hash.
     #[inline]
     pub fn of_hash(&self, hash: u64) -> f64 {
         let point = (hash >> (64 - POINT_BITS)) as usize;
@@ -138,25 +139,25 @@ fn stir(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A hash of two numbers, with full avalanche: stirred twice.
+/// A hash of two numbers with full avalanche.
 #[inline]
 pub fn mix(a: u64, b: u64) -> u64 {
     mix_into(stirred(a), b)
 }
 
-/// Precomputed first number of a hash.
+/// Precomputed half of a hash.
 #[inline]
 pub fn stirred(a: u64) -> u64 {
     stir(a.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
-/// The hash of a number that has been stirred and another.
+/// Hash of a precomputed half and another number.
 #[inline]
 pub fn mix_into(stirred: u64, b: u64) -> u64 {
     stir(stirred ^ b.wrapping_mul(0xd6e8_feb8_6659_fd93))
 }
 
-/// The mean of a function of a standard normal variable, by Simpson's rule from -12 to 12.
+/// Mean of a function of a standard normal variable, by Simpson's rule from -12 to 12.
 pub fn mean_over(of: impl Fn(f64) -> f64) -> f64 {
     const STEPS: u32 = 4800;
     const REACH: f64 = 12.0;

@@ -2,7 +2,7 @@
 
 use crate::ids::Block;
 
-/// Spread between word lines, blocks and pages: standard deviations of logarithms.
+/// Standard deviations of logarithms between word lines, blocks and pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Spreads {
     /// Variation of word lines.
@@ -14,37 +14,37 @@ pub struct Spreads {
 }
 
 impl Spreads {
-    /// Logarithm of mean over median of a lognormal variable.
+    /// Logarithm of mean / median of a lognormal variable.
     pub fn above(self) -> f64 {
         (self.layer * self.layer + self.block * self.block + self.page * self.page) / 2.0
     }
 
-    /// Deviation of a page, from those of its word line, its block and itself.
+    /// Deviation of a page, combined from word line, block and page.
     #[inline]
     pub fn of(self, layer: f64, block: f64, page: f64) -> f64 {
         self.layer * layer + self.block * block + self.page * page
     }
 }
 
-/// State of a block besides its age: its erasures, and its programmed logical pages.
+/// State of a block besides its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Erasures.
     pub erases: u32,
-    /// Programmed logical pages, from the first on.
+    /// Programmed logical pages, counted from the first.
     pub programmed: u32,
 }
 
-/// Finding of a patrol in a block: the worst of the pages that it reads.
+/// Result of a block's patrol: the worst of the pages read.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Found {
     /// Raw error rate at the best reference.
     pub errors: f64,
-    /// Steps that this has moved.
+    /// Drift of the best reference, in steps.
     pub drift: f64,
 }
 
-/// A page of the flash: its block, the group in that, its row in the group, and its plane.
+/// A flash page: block, group, row and plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashPage {
     /// The block, of all dies.

@@ -1,18 +1,18 @@
-//! Proof for all pages of a drive at once, so that a write need not look for lost pages.
+//! Proof that no page of a drive is uncorrectable, so that writes need not check for lost pages.
 
-/// Up to which bounds no page of the drive is beyond correction.
+/// Bounds within which no page of the drive is uncorrectable.
 #[derive(Debug, Clone, Default)]
 pub struct Proof {
-    /// Not from this minute of the clock on.
+    /// Minute of the clock at which the proof ends.
     before: u32,
-    /// Nor if a block has been erased or read more often.
+    /// Maximum erases and reads of a block.
     erases: u32,
     reads: u32,
-    /// True after a failed attempt; the clock does not go back.
+    /// True after a failed attempt; the clock never goes back.
     failed: bool,
 }
 
-/// Margins of a trial: minutes, and erasures and reads of a block.
+/// Margins of an attempt: minutes, erases and reads of a block.
 const AHEAD: [u32; 3] = [24 * 60, 64, 1 << 20];
 
 impl Proof {
@@ -22,12 +22,12 @@ impl Proof {
         minute < self.before
     }
 
-    /// True without a failed attempt.
+    /// True unless an attempt has failed.
     pub fn may_be_tried(&self) -> bool {
         !self.failed
     }
 
-    /// Bounds of the next trial, given the present state: minutes, erasures and reads of a block.
+    /// Bounds of the next attempt, given the current minute, erases and reads.
     pub fn bounds(&mut self, minute: u32, erases: u32, reads: u32) -> [u32; 3] {
         let [before, erases, reads] = [(minute, 0), (erases, 1), (reads, 2)]
             .map(|(it, which)| it.saturating_add(it / 4).saturating_add(AHEAD[which]));
@@ -35,14 +35,14 @@ impl Proof {
         [before, erases, reads]
     }
 
-    /// Outcome of the trial.
+    /// Stores the outcome of an attempt.
     pub fn found(&mut self, holds: bool) {
         if !holds {
             *self = Proof { failed: true, ..Proof::default() };
         }
     }
 
-    /// Sets the number of erasures of a block.
+    /// Notes an erase count of a block.
     #[inline]
     pub fn hear_of_erases(&mut self, erases: u32) {
         if erases > self.erases {
@@ -50,7 +50,7 @@ impl Proof {
         }
     }
 
-    /// Permitted reads of a block before the next check.
+    /// Remaining reads of a block until the proof must be renewed.
     #[inline]
     pub fn hear_of_reads(&mut self, reads: u32) {
         if reads > self.reads {

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 /// Upper 95 % bound of the mean for a count of 0 (Poisson), and its increment per count.
 const NONE_SEEN: f64 = 3.0;
 
-/// Uncorrectable bit error rate as defined by JESD218: codewords beyond correction / bits read.
-/// Each page read counts as one codeword, as in the closed form.
+/// Uncorrectable bit error rate by JESD218: uncorrectable codewords / bits read. Each page read
+/// counts as one codeword, as in the closed form.
 pub fn uber(lost: f64, reads: f64) -> f64 {
     lost / (reads * CODEWORD_BITS)
 }
 
-/// Upper bound with 95 % confidence of the mean of a count; the normal bound is close enough above a few.
+/// Upper 95 % bound of a count's mean; above a few counts by the normal approximation.
 fn most_of(count: f64) -> f64 {
     if count > 0.0 { count + 2.0 * count.sqrt() + 2.0 } else { NONE_SEEN }
 }
 
-/// Pages of a section that the host could not read: pages restored from parity are readable.
+/// Pages that the host could not read, excluding pages restored from parity.
 fn lost(of: &Report) -> f64 {
     (of.count("uncorrectable") - of.count("rebuilt")) as f64
 }
@@ -28,52 +28,52 @@ fn uber_of(section: &Report, lost: f64) -> Value {
     json!((reads > 0).then(|| uber(lost, reads as f64)))
 }
 
-/// Counts of the media. The many fields are the rows of the section `media` of results.
+/// Media counters, in the order of the results section `media`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MediaReport {
-    /// Days on the clock of retention: at 30 degrees.
+    /// Days on the retention clock, at 30 degrees.
     pub clock_days: f64,
-    /// Raw error rates of the pages that hold data: mean, 99th percentile, highest.
+    /// Raw bit error rates of pages with data: mean, 99th percentile, maximum.
     pub rber: [f64; 3],
-    /// Steps that the best references have moved: mean, highest.
+    /// Drift of the best references in steps: mean, maximum.
     pub drift: [f64; 2],
-    /// The spread of the error rates between pages.
+    /// Spread of error rates between pages.
     pub spread_errors: f64,
-    /// A sample of pages with data: its size, the pages that need retries at present, and those
-    /// unreadable even with parity.
+    /// Sample of pages with data: size, pages that need retries now, and pages unreadable even with
+    /// parity.
     pub sample: [u64; 3],
-    /// Flash pages that the host read, by the retries that each took.
+    /// Flash pages read by the host, by number of retries.
     pub retries: Vec<u64>,
     /// Reads with soft decoding.
     pub soft_reads: u64,
-    /// Searched.
+    /// Reads with a search for the best reference.
     pub searched: u64,
-    /// Uncorrectable reads, and those of poisoned copies.
+    /// Uncorrectable reads, including reads of poisoned copies.
     pub uncorrectable: u64,
     /// Pages restored from parity.
     pub rebuilt: u64,
-    /// Reads of logical pages that failed.
+    /// Failed reads of logical pages.
     pub unreadable: u64,
-    /// Logical pages beyond correction that the host wrote anew.
+    /// Uncorrectable logical pages that the host rewrote.
     pub healed: u64,
-    /// Copies in the flash of pages that could not be read when they were moved.
+    /// Copies in the flash of pages that were unreadable when moved.
     pub poisoned: u64,
-    /// Lost dies, bad blocks of other sick dies, and defects, if failures are modelled.
+    /// Lost dies, bad blocks of failing dies, and defects; `None` without modelled failures.
     pub failures: Option<[u64; 3]>,
     /// Pages read on patrol.
     pub patrol_reads: u64,
-    /// Blocks whose data were refreshed, and reclaimed because of reads.
+    /// Blocks refreshed, and blocks reclaimed because of read disturb.
     pub moved_blocks: [u64; 2],
 }
 
 impl MediaReport {
-    /// Flash pages read by the host, and those with retries.
+    /// Flash pages read by the host, and pages with retries.
     pub fn reads(&self) -> [u64; 2] {
         let all: u64 = self.retries.iter().sum();
         [all, all - self.retries.first().copied().unwrap_or(0)]
     }
 
-    /// The section `media`, with the bytes that were programmed to refresh data.
+    /// Results section `media`, with the bytes programmed for refresh.
     pub(crate) fn section(&self, refreshed_bytes: u64) -> Report {
         let [reads, retried] = self.reads();
         let mean = self.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);

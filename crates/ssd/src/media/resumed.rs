@@ -1,15 +1,15 @@
-//! Blocks that were open while data aged: pages written later to such a block are younger.
+//! Blocks that were open while data aged: later pages of these blocks are younger.
 
 use crate::ids::Block;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The younger parts of blocks. Only blocks that were open when time passed without requests have any.
+/// Younger parts of blocks. Only blocks that were open while time passed without requests have any.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Resumed {
-    /// First groups of the younger parts by block, ascending, with the parts' numbers.
+    /// For each block its younger parts, ascending: first group, and number of the part.
     parts: BTreeMap<u32, Vec<(u32, u32)>>,
-    /// Count of used and free numbers, and the free ones.
+    /// Number of parts ever used, and free part numbers.
     count: u32,
     free: Vec<u32>,
 }
@@ -21,13 +21,13 @@ impl Resumed {
         self.parts.is_empty()
     }
 
-    /// The part of a block in which a group lies, unless that is the first.
+    /// Younger part of a block that contains a group, if any.
     pub fn part_of(&self, block: Block, group: u32) -> Option<u32> {
         let parts = self.parts.get(&block.0)?;
         parts.iter().rev().find(|(from, _)| *from <= group).map(|(_, part)| *part)
     }
 
-    /// Splits a block at a group, behind which data are younger; the number of that part.
+    /// Splits a block at a group, from which data are younger. Returns the number of the part.
     pub fn split(&mut self, block: Block, from: u32) -> u32 {
         let parts = self.parts.entry(block.0).or_default();
         if let Some((_, part)) = parts.last().filter(|(last, _)| *last == from) {
@@ -41,12 +41,12 @@ impl Resumed {
         part
     }
 
-    /// The blocks that have younger parts.
+    /// Blocks with younger parts.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         self.parts.keys().map(|block| Block(*block))
     }
 
-    /// A block is erased.
+    /// Drops the parts of an erased block.
     #[inline]
     pub fn forget(&mut self, block: Block) {
         if !self.is_empty()

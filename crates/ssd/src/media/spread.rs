@@ -1,20 +1,20 @@
-//! Variation between pages: the spread of their error rates is worth sixteen orders of magnitude of
-//! losses, so it is not a free number but follows from what the drive is rated for.
+//! Variation between pages. The spread of their error rates changes losses by sixteen orders of
+//! magnitude, so it is derived from the drive's rating.
 
 use super::code::{Code, code_of};
 use super::law::{Law, YEAR};
 use super::normal::{chance_above, exceeded_with, mean_over};
 use crate::config::SsdConfig;
 
-/// Bits of a codeword of 1 KiB: a page that is read counts as one of them.
+/// Bits of a 1 KiB codeword; each page read counts as one.
 pub const CODEWORD_BITS: f64 = 8192.0;
-/// Codewords beyond correction that the class of consumer drives allows, of the bits read.
+/// Uncorrectable codewords per bit read that the consumer class allows.
 pub const UBER: f64 = 1e-15;
 
-/// Upper limit of the search: pages that differ by more make no drive.
+/// Upper limit of the search for a spread.
 const WIDEST: f64 = 1.0;
 
-/// The chance that a page with lognormal errors about the mean `errors` exceeds `limit`, given their spread.
+/// Probability that a page exceeds `limit`, with lognormal errors of mean `errors` and this spread.
 pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
     if spread <= 0.0 {
         return if errors > limit { 1.0 } else { 0.0 };
@@ -22,12 +22,13 @@ pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
     chance_above(libm::log(limit / errors) / spread + spread / 2.0)
 }
 
-/// `beyond` for a code that corrects a number of random wrong bits.
+/// Probability that a page exceeds the correction of a code for random bit errors.
 pub fn chance_beyond(code: &Code, errors: f64, spread: f64) -> f64 {
     mean_over(|z| chance_lost(errors, libm::exp(code.of(z)), spread))
 }
 
-/// The widest spread with which a page is beyond such a code with a chance; none where even equal pages are more often.
+/// Widest spread at which a page is uncorrectable with at most this probability; `None` if even
+/// equal pages exceed it.
 fn widest_behind(code: &Code, errors: f64, chance: f64) -> Option<f64> {
     if chance_beyond(code, errors, 0.0) > chance {
         return None;
@@ -40,8 +41,8 @@ fn widest_behind(code: &Code, errors: f64, chance: f64) -> Option<f64> {
     Some(low)
 }
 
-/// The chance that is allowed to a page so that the drive keeps to an uncorrectable bit error rate: alone, or with one
-/// of `parity_of` groups as parity, where two must be lost of the same stripe.
+/// Loss probability per page that meets an uncorrectable bit error rate. With one of `parity_of`
+/// groups as parity, two pages of a stripe must be lost.
 pub fn allowed(uber: f64, parity_of: u32) -> f64 {
     if parity_of < 2 {
         return uber * CODEWORD_BITS;
@@ -50,8 +51,8 @@ pub fn allowed(uber: f64, parity_of: u32) -> f64 {
     libm::sqrt(uber * CODEWORD_BITS / (16.0 * f64::from(parity_of - 1)))
 }
 
-/// The widest spread with which a drive keeps to `uber` at a mean error rate, below `limit`; none where even equal
-/// pages do not.
+/// Widest spread at which a page exceeds `limit` with at most this probability, at a mean error
+/// rate below it. `None` if even equal pages exceed it.
 pub fn widest(errors: f64, limit: f64, chance: f64) -> Option<f64> {
     let room = libm::log(limit / errors);
     if room <= 0.0 {
@@ -63,7 +64,8 @@ pub fn widest(errors: f64, limit: f64, chance: f64) -> Option<f64> {
     Some(if square <= 0.0 { WIDEST } else { (z - libm::sqrt(square)).min(WIDEST) })
 }
 
-/// The spread that the rating of a consumer drive allows: 1e-15 after a year at 30 degrees and its rated cycles.
+/// Spread allowed by a consumer drive's rating: 1e-15 after a year at 30 degrees and its rated
+/// cycles.
 pub fn of_rating(law: &Law, limit: f64, rated_cycles: f64, parity_of: u32) -> Option<f64> {
     let errors = law.errors(rated_cycles, YEAR, 0.0);
     widest(errors, limit, allowed(UBER, parity_of))
@@ -91,7 +93,7 @@ impl SpreadOrigin {
     }
 }
 
-/// Spread of the error rates between pages, and its origin.
+/// Spread of error rates between pages, and its origin.
 pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
     /// Spread if none meets the rating.
     const OUT_OF_REACH: f64 = 0.1;
@@ -100,7 +102,7 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
     }
     let soft = config.ecc.soft.levels().last().map(|(rate, _)| *rate);
     let rated = f64::from(config.wear.rated_cycles);
-    // Pages of one word line are lost together: parity over them bears no wider spread.
+    // Pages of one word line fail together, so parity across them allows no wider spread.
     let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
     let found = match (soft, code_of(&config.ecc)) {
         (None, Some(code)) => {
@@ -137,7 +139,7 @@ mod tests {
         assert_eq!(of_rating(&law, 1.4e-2, 6000.0, 0), None, "no chip of the kind lasts as long");
     }
 
-    /// Chance within a page reduces the share of the differences between pages.
+    /// Chance within a page reduces the part of the spread between pages.
     #[test]
     fn the_spread_beside_a_code_of_bits_meets_the_rating_too() {
         let law = Law::new(&Media { model: MediaModel::Tlc3d, ..Media::default() }).unwrap();
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(widest_behind(&Code::new(8192, 50), errors, chance), None);
     }
 
-    /// MEDIA's figures of what the spread is worth, in units of the whole bits of a codeword.
+    /// Effect of the spread, in units of a codeword's bits.
     #[test]
     fn spread_costs_orders_of_magnitude() {
         let at = |spread| chance_lost(2e-3, 8.8e-3, spread);

@@ -1,14 +1,14 @@
-//! Counts of the reads of a drive whose data age.
+//! Read counters of a drive whose data age.
 
 use super::ladder::Outcome;
 
-/// Resolution of the histogram of retries; the last place has all above.
+/// Length of the histogram of retries; the last entry includes all above.
 const HISTOGRAM: usize = 42;
 
-/// Counts.
+/// Read counters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    /// Reads whose first sense was enough.
+    /// Reads without retries.
     plain: u64,
     retries: Vec<u64>,
     pub soft: u64,
@@ -20,7 +20,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// A read of the host.
+    /// Counts a host read.
     #[inline]
     pub fn count(&mut self, outcome: Outcome) {
         if outcome.is_plain() {
@@ -38,13 +38,13 @@ impl Tally {
         self.uncorrectable += u64::from(outcome.lost || rebuilt);
     }
 
-    /// A read of the host whose first sense was enough.
+    /// Counts a host read without retries.
     #[inline]
     pub fn count_plain(&mut self) {
         self.plain += 1;
     }
 
-    /// Reads by the number of their retries, as far as there were any.
+    /// Reads by number of retries, up to the largest number that occurred.
     pub fn retries(&self) -> Vec<u64> {
         let mut retries = self.retries.clone();
         if self.plain > 0 && retries.is_empty() {
@@ -61,12 +61,12 @@ impl Tally {
         self.uncorrectable += 1;
     }
 
-    /// The host could not read a logical page.
+    /// Counts a failed host read of a logical page.
     pub fn count_unreadable(&mut self) {
         self.unreadable += 1;
     }
 
-    /// Counts a rewritten page that was unreadable.
+    /// Counts a rewrite of an unreadable page.
     pub fn count_healed(&mut self) {
         self.healed += 1;
     }

@@ -1,5 +1,5 @@
-//! Classes of blocks: what the mean page of a block is like at its age and after its reads, until when, and what follows
-//! for all of its pages.
+//! Classes of blocks: the mean page's quality at a block's age and reads, the validity of a class,
+//! and its consequences for all pages.
 
 use super::{
     AGE_BITS, CLEAN, LIMIT_SHIFT, Media, ONE_BIT_DRIFT, ONE_BIT_ERRORS, READ_BITS, ROUNDED, SURE,
@@ -13,14 +13,16 @@ use crate::media::place::Spreads;
 use crate::media::planted::Mistake;
 
 impl Media {
-    /// True if blocks can be proved readable without retries: not where something fails, or where
+    /// True if blocks can be proved readable without retries. With failures or known losses each
+    /// page is examined instead.
     /// something is known to be lost. There each page is examined.
     #[inline]
     fn may_be_sound(&self) -> bool {
         self.failing.is_none() && !self.losses.are_known()
     }
 
-    /// True if every page of a block is known to be read at once, without a look at any.
+    /// True if all pages of a block are known to be readable without retries, without examining
+    /// any.
     #[inline]
     pub fn is_sound(&self, block: Block) -> bool {
         let cell = &self.cells[block.at()];
@@ -29,14 +31,14 @@ impl Media {
         is_clean && !cell.is_split() && self.may_be_sound()
     }
 
-    /// True if it is proven that no page of the drive is beyond correction.
+    /// True if it is proved that no page of the drive is uncorrectable.
     #[inline]
     pub fn loses_nothing(&self) -> bool {
         self.plain_until > 0 && self.proof.holds_at(self.minute)
     }
 
-    /// Tries to prove it for some time to come, where no block was erased more often than `erases` says: asked
-    /// only where it is tried.
+    /// Tries the proof for a margin of time, with the maximum number of erases; called only if an
+    /// attempt is possible.
     #[cold]
     pub fn prove(&mut self, erases: impl FnOnce() -> u32) -> bool {
         if self.plain_until == 0 || !self.proof.may_be_tried() {
@@ -54,7 +56,7 @@ impl Media {
         };
         let drift = libm::log(self.law.drift(cycles, hours / 60.0));
         let errors = libm::log(self.law.errors(cycles, hours / 60.0, reads / f64::from(pages)));
-        // One more step of their classes, for rounding.
+        // One extra class step for rounding.
         let step = unstepped(1);
         let drift = libm::exp(drift + step + worst(self.drift, 0));
         let errors = libm::exp(errors + step + worst(self.errors, 1));
@@ -62,7 +64,7 @@ impl Media {
         self.loses_nothing()
     }
 
-    /// True if every page of a block is read at once, at its present age.
+    /// True if all pages of a block are readable without retries now.
     #[inline]
     pub fn is_clean_now(&mut self, at: usize, erases: u32) -> bool {
         let cell = &self.cells[at];
@@ -72,8 +74,8 @@ impl Media {
         self.cells[at].drift == CLEAN
     }
 
-    /// Determines the class of a block, and its validity. It depends on its age and its reads, not
-    /// on when it was asked for.
+    /// Determines a block's class and its validity. The class depends on age and reads only, not on
+    /// the time of the query.
     #[cold]
     fn classify(&mut self, at: usize, erases: u32) {
         let cell = self.cells[at];
@@ -88,7 +90,8 @@ impl Media {
         self.proof.hear_of_reads(self.cells[at].until_reads(self.read_unit));
     }
 
-    /// The highest limit below which pages of a block are read at once, on the worst word line of its worst die.
+    /// Highest hash limit below which pages of a block need no retries, on the worst word line of
+    /// the worst die.
     fn limit_of(&self, at: usize, drift: i16, errors: i16) -> u16 {
         if at >= self.blocks as usize || !self.begins_first() || self.ladder.differs() {
             return 0;
@@ -113,7 +116,7 @@ impl Media {
         })
     }
 
-    /// Present class of a block, and the age and reads at which it changes.
+    /// Current class of a block, and the age and reads at which it changes.
     pub fn class_now(&self, cell: &Cell, erases: u32) -> ((i16, i16), (u32, u32)) {
         let (age, until_age) = rounded(cell.age(self.minute), AGE_BITS);
         let (units, until_units) = rounded(cell.reads() / self.read_unit, READ_BITS);
@@ -133,8 +136,8 @@ impl Media {
         shape.rounds() * shape.width * shape.rows * shape.planes
     }
 
-    /// Reads per page up to which all pages of a block are read without retries at its present age,
-    /// or fewer.
+    /// A lower bound of the reads per page up to which no page of a block needs retries at its
+    /// current age.
     fn clean_until(&self, cell: &Cell, until: u32, erases: u32) -> u32 {
         let age = rounded(cell.age(self.minute), AGE_BITS).0;
         let found = [16, 4].into_iter().map(|by| until.saturating_mul(by)).find(|units| {
@@ -144,7 +147,7 @@ impl Media {
         found.unwrap_or(until)
     }
 
-    /// The mean drift and error rate of a block at an age in minutes, each of its pages having been read so often.
+    /// Mean drift and error rate of a block at an age in minutes, with `reads` reads per page.
     pub fn means(&self, cell: &Cell, age: u32, reads: f64, erases: u32) -> (f64, f64) {
         let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
         let cycles = f64::from(self.cycles.saturating_add(erases));
@@ -153,7 +156,7 @@ impl Media {
         (less[0] * self.law.drift(cycles, hours), less[1] * self.law.errors(cycles, hours, reads))
     }
 
-    /// Class of a read of the mean page of a block now, beginning where reads do.
+    /// Outcome of reading the mean page of a block now.
     pub fn class_of(&self, block: Block, erases: u32) -> Outcome {
         let cell = &self.cells[block.at()];
         let reads = f64::from(cell.reads()) / f64::from(self.pages());
@@ -169,7 +172,7 @@ impl Media {
         self.ladder.climb(drift, errors, begins)
     }
 
-    /// True if the worst page of a class is read at once.
+    /// True if the worst page of a class needs no retries.
     fn is_clean(&self, drift: i16, errors: i16) -> bool {
         let worst = |spreads: Spreads| spreads.of(WORST, WORST, WORST);
         let errors = unstepped(errors) + worst(self.errors) - self.ladder.further(-WORST);

@@ -1,4 +1,4 @@
-//! The state of a drive's media: its clock, and for each block when it was written and how often it was read.
+//! Ageing state of a drive: its clock, and per block the time of writing and the number of reads.
 
 mod classes;
 mod reads;
@@ -24,30 +24,30 @@ use crate::shape::Groups;
 use engine::Time;
 use serde::{Deserialize, Serialize};
 
-/// Stream of the drive's randomness from which pages, blocks and word lines differ.
+/// Random stream of the variation of pages, blocks and word lines.
 const MEDIA_STREAM: u64 = 21;
-/// Steps of the clock in a second at 30 degrees, as a power of two: sums of times are exact.
+/// Clock steps per second at 30 degrees, as a power of two, so that sums of times are exact.
 const CLOCK_BITS: u32 = 20;
-/// The last minute of the clock: 8,000 years.
+/// Last minute of the clock: 8,000 years.
 const LAST_MINUTE: u32 = 8000 * 525_960;
-/// The drift of a class whose pages are all read at once, but for one of 1e9.
+/// Drift of a class in which all but 1 in 1e9 pages need no retries.
 const CLEAN: i16 = i16::MIN;
-/// Distance of the worst page of 1e9 from the mean.
+/// Deviation of the worst page in 1e9, in standard deviations.
 const WORST: f64 = 6.0;
-/// Bits of a hash below a limit's, and margin for rounding in sums.
+/// Hash bits below a limit's, and margin for rounding.
 const LIMIT_SHIFT: u32 = 48;
 const ROUNDED: f64 = 1e-9;
-/// Distance that no page of 1e16 exceeds.
+/// Deviation that no page in 1e16 exceeds.
 const SURE: f64 = 8.3;
-/// Drift of the levels and errors of one bit a cell, as shares: guesses.
+/// Level drift and errors with one bit per cell, as shares of native: guesses.
 const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
 const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
-/// Bits of age and of reads in a class.
+/// Significant bits of age and of reads in a class.
 const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
-/// Quantiles of the normal distribution by which blocks differ.
+/// Number of normal quantiles for the variation of blocks.
 const QUANTILES: usize = 4096;
-/// Random stream of a drive's failures, separate from its pages.
+/// Random stream of failures, separate from pages.
 const FAILING: u64 = 1 << 60;
 /// Maximum number of pages in a report's sample.
 const SAMPLE: u64 = 1 << 14;
@@ -61,64 +61,63 @@ pub struct MediaState {
     losses: Losses,
     last: Vec<u8>,
     measured: Vec<i16>,
-    /// Empty without failures.
+    /// Empty without modelled failures.
     failing: Option<FailingState>,
 }
 
-/// The media of a drive. Its fields are the law and the ladder, the clock, the state of blocks, and
-/// the counts.
+/// The media of a drive: law and read steps, clock, state of blocks, and counters.
 #[derive(Debug, Clone)]
 pub struct Media {
     law: Law,
     ladder: Ladder,
     seed: u64,
     shape: Groups,
-    /// Resolution of a class in reads of a block's flash pages.
+    /// Resolution of reads in a class, in reads of a block's flash pages.
     read_unit: u32,
     blocks_per_domain: u32,
     /// Word-line offset between the pages of a stripe on successive dies.
     stagger: u32,
     cycles: u32,
-    /// Steps of the clock at `since`, and how many a second of the drive's own time takes.
+    /// Clock steps at the time `since`, and clock steps per second of the drive's time.
     clock: u64,
     rate: u64,
     since: Time,
-    /// The clock in minutes, and the drive's time of its next change.
+    /// Current minute of the clock, and the drive's time of its next change.
     minute: u32,
     minute_until: Time,
-    /// State of each block, then of younger parts.
+    /// State of each block, followed by younger parts.
     cells: Vec<Cell>,
     blocks: u32,
     resumed: Resumed,
-    /// Deviation of drift and errors by word line.
+    /// Deviations of drift and errors, by word line.
     layers: Vec<[f32; 2]>,
-    /// The highest of these.
+    /// Largest deviations of drift and errors.
     worst_layer: [f64; 2],
     quantiles: Box<[f32; QUANTILES]>,
     normal: Quantiles,
     drift: Spreads,
     errors: Spreads,
-    /// Logarithms of mean over median for drift and errors.
+    /// Logarithms of mean / median for drift and errors.
     above: [f64; 2],
     spread_errors: f64,
-    /// The last good reference of each block of each die, where reads begin there.
+    /// Last good reference of each block on each die, if reads start there.
     last: Vec<u8>,
-    /// The mean drift of each block that the patrol found last, in steps of a class, where reads begin there.
+    /// Mean drift of each block at its last patrol, in class steps, if reads start there.
     measured: Vec<i16>,
     losses: Losses,
     failing: Option<Box<Failing>>,
     tally: Tally,
-    /// The drive's own time until which the minute is the same, nothing fails and nothing is known to be lost: a read
-    /// needs no more than a look at its page. 0 where that is not so.
+    /// Drive time until which the minute does not change, nothing fails and no loss is known, so a
+    /// read only examines its page. 0 if this does not hold.
     plain_until: Time,
     proof: Proof,
-    /// The beginnings of the hashes of pages, and of the blocks of dies.
+    /// Precomputed halves of the hashes of pages, and of blocks on dies.
     of_pages: u64,
     of_dies: u64,
 }
 
 impl Media {
-    /// Media as new, if data age in this drive.
+    /// New media, if data age in this drive.
     pub fn new(
         config: &SsdConfig,
         groups: Option<&Groups>,
@@ -146,7 +145,7 @@ impl Media {
             block: media.spread_block,
             page: media.spread_page,
         };
-        // Half of the variance between word lines, the rest between blocks and pages: a guess.
+        // Half of the variance is between word lines, the rest between blocks and pages: a guess.
         let errors = Spreads {
             layer: spread_errors * std::f64::consts::FRAC_1_SQRT_2,
             block: spread_errors / 2.0,
@@ -194,7 +193,7 @@ impl Media {
 
     // ---- time ------------------------------------------------------------------------------
 
-    /// The drive's own time has come to `now`.
+    /// Advances to the drive's time `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         if now >= self.minute_until {
@@ -206,7 +205,7 @@ impl Media {
     fn set_minute(&mut self, now: Time) {
         let clock = self.clock_at(now);
         self.minute = minutes(clock);
-        // A little before the next minute: the margin for rounding is checked again.
+        // Slightly before the next minute, so that rounding cannot skip it.
         let next = ((u64::from(self.minute) + 1) * 60) << CLOCK_BITS;
         let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
         let left = left / u128::from(self.rate.max(1));
@@ -223,7 +222,7 @@ impl Media {
         now < self.plain_until
     }
 
-    /// Failures up to the present minute have happened.
+    /// Applies failures up to the current minute.
     #[inline]
     fn fail(&mut self) {
         if let Some(failing) = &mut self.failing {
@@ -231,22 +230,22 @@ impl Media {
         }
     }
 
-    /// Dies that are lost.
+    /// Number of lost dies.
     pub fn lost_dies(&self) -> u32 {
         self.failing.as_ref().map_or(0, |failing| failing.counts(self.minute).0)
     }
 
-    /// Steps of the clock when the drive's own time has come to `now`.
+    /// Clock steps at the drive's time `now`.
     #[inline]
     fn clock_at(&self, now: Time) -> u64 {
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
         self.clock.saturating_add((passed / 1_000_000_000) as u64)
     }
 
-    /// Lets time pass without requests; these open blocks have that many programmed pages.
+    /// Lets time pass without requests; `open` lists open blocks with their programmed pages.
     ///
     /// # Errors
-    /// The clock has no such time.
+    /// When the clock cannot count that far.
     pub fn age(
         &mut self,
         age: Age,
@@ -275,7 +274,7 @@ impl Media {
         Ok(())
     }
 
-    /// Time passes in which requests are served without time, at the temperature of the drive.
+    /// Lets time pass for untimed requests, at the drive's temperature.
     pub fn pass(&mut self, ns: Time, now: Time) {
         let passed = u128::from(ns) * u128::from(self.rate) / 1_000_000_000;
         self.clock = self.clock_at(now).saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
@@ -290,7 +289,7 @@ impl Media {
 
     // ---- blocks ----------------------------------------------------------------------------
 
-    /// The first page of a block has been programmed.
+    /// Notes the program of a block's first page.
     pub fn opened(&mut self, block: Block, is_one_bit: bool) {
         let mut opened = self.minute;
         if Mistake::AgeOfTheDrive.is_planted() {
@@ -306,7 +305,7 @@ impl Media {
         self.cells[block.at()] = Cell::begun(opened, is_one_bit);
     }
 
-    /// A block is erased once more, whose pages are these.
+    /// Notes an erase of a block with the given pages.
     pub fn erased(&mut self, block: Block, erases: u32, pages: std::ops::Range<u64>) {
         self.proof.hear_of_erases(erases);
         let opened = self.cells[block.at()].opened;
@@ -327,12 +326,12 @@ impl Media {
 
     // ---- pages -----------------------------------------------------------------------------
 
-    /// A block takes the date of another: a mistake that can be planted.
+    /// Gives a block the date of another: a bug that can be planted.
     pub fn redate(&mut self, block: Block, from: Block) {
         self.cells[block.at()].opened = self.cells[from.at()].opened;
     }
 
-    /// True if enough has failed for the drive to give up.
+    /// True if failures may force the drive to end of life.
     #[inline]
     pub fn may_give_up(&self) -> bool {
         self.failing.is_some() || self.tally.unreadable > 0
@@ -352,42 +351,42 @@ impl Media {
         &self.losses
     }
 
-    /// Lost pages, to be reported.
+    /// Known losses, mutable.
     #[inline]
     pub fn losses_mut(&mut self) -> &mut Losses {
         self.plain_until = 0;
         &mut self.losses
     }
 
-    /// The host could not read a logical page.
+    /// Counts a failed host read of a logical page.
     pub fn count_unreadable(&mut self) {
         self.plain_until = 0;
         self.tally.count_unreadable();
     }
 
-    /// The host read a copy of what could not be read, from a page that can be.
+    /// Counts a host read of a poisoned copy from a readable page.
     pub fn count_poisoned_read(&mut self) {
         self.tally.count_uncorrectable();
     }
 
-    /// Reads of logical pages that failed.
+    /// Number of failed reads of logical pages.
     pub fn unreadable(&self) -> u64 {
         self.tally.unreadable
     }
 
-    /// Flash pages that the host read.
+    /// Number of flash pages read by the host.
     pub fn page_reads(&self) -> u64 {
         self.tally.retries().iter().sum()
     }
 
-    /// Counts a rewritten page that was unreadable.
+    /// Counts a rewrite of an unreadable logical page.
     pub fn count_healed(&mut self) {
         self.tally.count_healed();
     }
 
     // ---- reports ---------------------------------------------------------------------------------
 
-    /// Counts from zero.
+    /// Resets the counters.
     pub fn reset_counts(&mut self) {
         self.tally = Tally::default();
     }
@@ -401,7 +400,7 @@ impl Media {
         let pages_of_group = u64::from(shape.rows * shape.planes);
         let all = u64::from(self.blocks) * u64::from(shape.per_block) * pages_of_group;
         for sample in 0..all.min(SAMPLE) {
-            // Spread evenly, but not in step with planes and rows.
+            // Evenly spread, but not in step with planes and rows.
             let number = if all <= SAMPLE { sample } else { mix(self.seed ^ 5, sample) % all };
             let (group, page) = (number / pages_of_group, (number % pages_of_group) as u32);
             let number = Block((group / u64::from(shape.per_block)) as u32);
@@ -453,7 +452,7 @@ impl Media {
         }
     }
 
-    /// The state, to be kept when the drive's own time has come to `now`: with it the time since data aged last.
+    /// State for saving at the drive's time `now`, including the time since the last ageing.
     pub fn keep(&self, now: Time) -> MediaState {
         MediaState {
             clock: self.clock_at(now),
@@ -466,7 +465,7 @@ impl Media {
         }
     }
 
-    /// Restores a saved state; whether it fits.
+    /// Restores a saved state. Returns false if it does not fit.
     pub fn restore(&mut self, state: MediaState) -> bool {
         if state.cells.len() < self.blocks as usize {
             return false;
@@ -480,7 +479,7 @@ impl Media {
         if let Some((failing, state)) = self.failing.as_mut().zip(state.failing) {
             failing.restore(state);
         }
-        // A drive with other first references has none.
+        // Drives with another reference rule have none.
         if state.last.len() == self.last.len() {
             self.last = state.last;
         }
@@ -489,15 +488,15 @@ impl Media {
         }
         (self.minute, self.minute_until) = (minutes(self.clock), 0);
         (self.plain_until, self.proof) = (0, Proof::default());
-        // The earlier class is found again: the cycles may be others.
+        // Classes are determined again, because P/E cycles may differ.
         self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0), 0));
         self.resumed.blocks().for_each(|block| self.cells[block.at()].split());
         true
     }
 }
 
-/// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive
-/// simulated in part has few word lines, whose mean must be that of many.
+/// Evenly spaced normal quantiles of word lines, in an order given by a hash. A drive simulated in
+/// part has few word lines, whose mean must equal that of many.
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));
@@ -508,7 +507,7 @@ fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     found
 }
 
-/// Steps of the clock in a second at a temperature.
+/// Clock steps per second at a temperature.
 fn rate(law: &Law, at: Celsius) -> u64 {
     (law.acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
 }

@@ -12,8 +12,8 @@ use crate::media::planted::Mistake;
 use crate::shape::Groups;
 use engine::Time;
 
-/// State of a page: logarithms of drift and error rate, its first reference, and the distance of
-/// its limit from the median.
+/// State of a page: logarithms of drift and error rate, first reference, and distance of its limit
+/// from the median.
 #[derive(Debug, Clone, Copy)]
 pub struct PageState {
     pub drift: f64,
@@ -23,7 +23,7 @@ pub struct PageState {
 }
 
 impl Media {
-    /// True if a page was lost with its die or by a defect.
+    /// True if a page is lost with its die or by a defect.
     #[inline]
     pub fn has_failed(&self, page: FlashPage) -> bool {
         self.failing.as_ref().is_some_and(|failing| self.has_failed_by(failing, page))
@@ -39,7 +39,7 @@ impl Media {
         self.shape.die_and_round_of(first, page.group).0
     }
 
-    /// Flash pages of a logical page, from a byte offset on.
+    /// Flash pages of a logical page, from a byte offset.
     pub fn pages_of(
         &self,
         (block, group, unit): (Block, u32, u32),
@@ -53,7 +53,7 @@ impl Media {
         (first..=last).map(move |plane| FlashPage { block, group, row: span.row, plane })
     }
 
-    /// `pages` for a page by its number in the block.
+    /// `pages_of` for a page by its index in the block.
     pub fn pages_in(
         &self,
         block: Block,
@@ -64,12 +64,12 @@ impl Media {
         self.pages_of((block, page / units, page % units), bytes)
     }
 
-    /// `pages` for a whole group.
+    /// `pages_of` for a whole logical page.
     pub fn pages_at(&self, block: Block, page: u32) -> impl Iterator<Item = FlashPage> + use<> {
         self.pages_in(block, page, (0, self.shape.unit_bytes))
     }
 
-    /// The pages that a patrol reads of a block: one of each group that is full.
+    /// Pages of a block that a patrol reads: one per full group.
     pub fn patrolled(
         &self,
         block: Block,
@@ -83,14 +83,14 @@ impl Media {
         })
     }
 
-    /// Finding of a patrol in a block.
+    /// Result of a block's patrol.
     pub fn inspect(&mut self, block: Block, written: Written) -> Found {
         let mut found = Found::default();
         if Mistake::PatrolReadsNothing.is_planted() {
             return found;
         }
         if !self.measured.is_empty() {
-            // A read of each word line shows the drift of line and block.
+            // One read per word line reveals the drift of line and block.
             let cell = self.cells[block.at()];
             self.measured[block.at()] = self.class_now(&cell, written.erases).0.0;
         }
@@ -99,7 +99,7 @@ impl Media {
             let state = self.state_of(page, written.erases);
             let (drift, mut errors) = (libm::exp(state.drift), libm::exp(state.errors));
             let number = (page.row, page.plane);
-            // Data lost with a die would be lost again.
+            // Refreshing data lost with a die would lose them again.
             if self.failing.as_ref().is_some_and(|it| it.is_hit(page.block, page.group, number)) {
                 errors = 1.0;
             }
@@ -109,7 +109,7 @@ impl Media {
         found
     }
 
-    /// Outcome of a read of a page. Reads of the host are counted.
+    /// Outcome of a page read; host reads are counted.
     #[inline]
     pub fn look(&mut self, page: FlashPage, block: Written, of_host: bool) -> Outcome {
         let at = self.cell_of(page);
@@ -128,8 +128,8 @@ impl Media {
         outcome
     }
 
-    /// The host reads one flash page that is known to be read at once, as all of its block are or all whose hashes are
-    /// below a limit; whether it is such a page. Only of media that are plain.
+    /// Counts a host read of a flash page known to need no retries, because its block does not or
+    /// its hash is below the limit. Returns false otherwise. Only for plain media.
     #[inline]
     pub fn reads_at_once(
         &mut self,
@@ -156,26 +156,26 @@ impl Media {
         true
     }
 
-    /// True if both deviations of a page that are its own are below a limit.
+    /// True if both of a page's own deviations are below a limit.
     #[inline]
     fn is_below(&self, limit: u64, page: FlashPage, erases: u32) -> bool {
         let own = self.own(page, erases);
         own < limit && mix(own, 1) < limit
     }
 
-    /// True if a page would be beyond correction, if it were read now.
+    /// True if a page would be uncorrectable if read now.
     pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
         let is_clean = self.is_clean_now(self.cell_of(page), block.erases);
         (!is_clean || self.has_failed(page)) && self.climb_alone(page, block).lost
     }
 
-    /// Outcome of a page read, with reconstruction.
+    /// Outcome of a page read, without reconstruction.
     fn climb_alone(&mut self, page: FlashPage, block: Written) -> Outcome {
         let (outcome, _) = self.judge(page, block.erases);
         if outcome.lost { self.rebuild(page, block, outcome) } else { outcome }
     }
 
-    /// Index of the state of a page's block, or of its part.
+    /// Index of the state of a page's block, or of its younger part.
     #[inline]
     pub fn cell_of(&self, page: FlashPage) -> usize {
         if !self.cells[page.block.at()].is_split() {
@@ -185,8 +185,8 @@ impl Media {
         part.map_or(page.block.at(), |part| (self.blocks + part) as usize)
     }
 
-    /// Brings a page back from the others of its stripe, if all of them have been programmed and none is beyond
-    /// correction too.
+    /// Reconstructs a page from the others of its stripe, if all are programmed and none is
+    /// uncorrectable.
     pub fn rebuild(&mut self, page: FlashPage, block: Written, outcome: Outcome) -> Outcome {
         if block.programmed < self.shape.stripe_end(page.group) {
             return outcome;
@@ -207,17 +207,17 @@ impl Media {
         Outcome { lost: false, rebuilt: Some(Rebuilt { pages, steps }), ..outcome }
     }
 
-    /// The time that parity takes to bring a page back.
+    /// Time of a reconstruction from parity.
     pub fn rebuild_time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
         self.ladder.rebuild_time(outcome, sense_ns, bus_ns)
     }
 
-    /// The time that an outcome takes beyond the first sense.
+    /// Additional time of an outcome after the first sense.
     pub fn time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
         self.ladder.time(outcome, sense_ns, bus_ns)
     }
 
-    /// The hash of a page, from its being programmed until it is erased.
+    /// Hash of a page, constant from program to erase.
     #[inline]
     pub fn own(&self, page: FlashPage, erases: u32) -> u64 {
         let row = u64::from(page.group * self.shape.rows + page.row);
@@ -236,19 +236,19 @@ impl Media {
         mix_into(self.of_dies, u64::from(block.0) << 16 | u64::from(die))
     }
 
-    /// Quantile of a block, from bits of its hash.
+    /// Normal quantile of a block, from bits of its hash.
     #[inline]
     pub fn quantile(&self, bits: u64) -> f64 {
         f64::from(self.quantiles[bits as usize % QUANTILES])
     }
 
-    /// True if reads begin at the first entry of the table, without failures.
+    /// True if reads start at the table's first entry, without failures.
     #[inline]
     pub fn begins_first(&self) -> bool {
         self.ladder.reference == Reference::Table && self.failing.is_none()
     }
 
-    /// Quality of a page, and the first reference of its read.
+    /// Quality of a page, and first reference of its read.
     #[inline]
     pub fn state_of(&self, page: FlashPage, erases: u32) -> PageState {
         let cell = &self.cells[self.cell_of(page)];
@@ -257,11 +257,11 @@ impl Media {
         let (die, round) = shape.die_and_round_of(first, page.group);
         let of_die = self.of_die(page.block, die - first);
         let quantile = |bits: u64| self.quantile(bits);
-        // Staggered, the pages of a stripe lie on other word lines of each die.
+        // With staggering, pages of a stripe are on different word lines of each die.
         let round = round + self.stagger * (die - first);
         let layer = self.layers[round as usize % self.layers.len()];
         let own = self.own(page, erases);
-        // Clean blocks have no stored class.
+        // Clean blocks store no class.
         let (mean_drift, mean_errors) = match cell.drift {
             CLEAN => (i16::MIN + 1, self.class_now(cell, erases).0.1),
             drift => (drift, cell.errors),
@@ -301,7 +301,7 @@ impl Media {
         PageState { drift, errors, from, further }
     }
 
-    /// Outcome of a page read from its state alone, and its final reference.
+    /// Outcome of a page read without side effects, and the final reference.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
         self.judged(page, self.state_of(page, erases))
     }
@@ -313,16 +313,16 @@ impl Media {
         if self.begins_first() && self.ladder.is_surely_plain(drift, errors - further) {
             return (Outcome::default(), from);
         }
-        // A failed page reads at no reference.
+        // A failed page is unreadable at any reference.
         let errors = if self.has_failed(page) { 0.0 } else { errors };
         let drift = libm::exp(drift);
         let outcome = self.ladder.climb_from(drift, (errors, further), from);
-        // The first entry of the table within reach of the best.
+        // The table's first entry within reach of the best reference.
         let steps = f64::from(outcome.steps);
         (outcome, if drift < from { from - steps } else { from + steps })
     }
 
-    /// `climb_at` for an actual read: its last good reference is remembered.
+    /// Outcome of an actual read; stores the last good reference.
     fn climb(&mut self, page: FlashPage, erases: u32) -> Outcome {
         let (outcome, found) = self.judge(page, erases);
         if !self.last.is_empty() && !outcome.lost {
