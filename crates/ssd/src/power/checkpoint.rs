@@ -1,10 +1,10 @@
-//! Checkpoints: the map is written to one of two places in turn, outside of the blocks for data, page by page
-//! between the pages of requests. A start reads the last whole one, and the blocks that were opened since.
+//! Checkpoints: the map is written alternately to two places outside the data blocks, page by page
+//! between the pages of requests. A start reads the last complete one, and the blocks opened since.
 //!
-//! A controller knows these by the order in which it opens blocks; here they are found by changes in the
-//! flash. A checkpoint has each page where it was when the last program before it ended, and which of the programs
-//! under way were to be the newest copies of their pages: a copy that was trimmed by then does not count when it is
-//! programmed later. So it makes earlier trim records unnecessary.
+//! A controller knows these blocks by their opening order; here they are found by changes in the
+//! flash. A checkpoint maps each page as of the last completed program before it, and lists the
+//! programs in progress that were to become newest copies. Trimmed copies do not count if they are
+//! programmed later. A checkpoint therefore makes earlier trim records unnecessary.
 
 use super::planted::Bug;
 use crate::config::{Recovery, SsdConfig};
@@ -14,29 +14,29 @@ use crate::ids::{Block, Lpn, Unit};
 use crate::shape::Geometry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Event of a due checkpoint.
+/// Event at which a checkpoint starts.
 pub(super) const DUE: u32 = 1;
 
 /// A checkpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     map: PageMap,
-    /// Programs below this number had ended.
+    /// All programs below this number had completed.
     pub(super) horizon: u64,
     /// Number of the next program at its start.
     next: u64,
-    /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
-    /// keeps them.
+    /// Numbers of the programs in progress that were to become newest copies of their pages; moved
+    /// cold data keep them.
     awaited: BTreeSet<u64>,
-    /// State by block: erasures, and pages programmed.
+    /// State by block: erases, and programmed pages.
     blocks: Vec<(u32, u32)>,
-    /// Number of its opening.
+    /// Opening number of each block.
     openings: Vec<u64>,
 }
 
 impl Checkpoint {
-    /// A checkpoint of a map, with the programs in progress that will be its newest copies. Below
-    /// `horizon` all have ended.
+    /// A checkpoint of a map, with the programs in progress that will be newest copies. All
+    /// programs below `horizon` have completed.
     pub(super) fn new(
         (ftl, flash): (&Ftl, &Flash),
         map: PageMap,
@@ -59,7 +59,7 @@ impl Checkpoint {
 #[derive(Debug, Clone)]
 pub(super) struct Writing {
     pub(super) checkpoint: Checkpoint,
-    /// Remaining pages by unit, and in all.
+    /// Remaining pages, by unit and in total.
     pub(super) by_unit: Vec<u64>,
     pub(super) left: u64,
     /// Idle units with remaining pages.
@@ -72,7 +72,7 @@ pub(crate) struct Checkpoints {
     pub(super) is_used: bool,
     /// Flash pages of a checkpoint.
     pub(super) pages: u64,
-    /// Flash pages that are written at a time.
+    /// Flash pages written at once.
     pub(super) at_a_time: u64,
     pub(super) places: [Option<Checkpoint>; 2],
     /// Position of the last complete checkpoint.
@@ -99,7 +99,7 @@ impl Checkpoints {
         }
     }
 
-    /// Drops the incomplete checkpoint.
+    /// Drops an incomplete checkpoint.
     pub(super) fn lose_power(&mut self) {
         self.is_due = false;
         let Some(writing) = self.writing.take() else { return };
@@ -130,11 +130,11 @@ impl Checkpoints {
         self.last().is_none_or(|last| last.blocks[block.at()] != state(flash, block))
     }
 
-    /// The map of the last checkpoint, updated with later programs; nothing without one.
+    /// Map of the last checkpoint updated with later programs; `None` without a checkpoint.
     pub(super) fn find_map(&self, geometry: &Geometry, flash: &Flash) -> Option<PageMap> {
         let last = self.last()?;
         let mut map = last.map.clone();
-        // Cold data that is moved keeps the number of its opening, and each page its place in the block.
+        // Moved cold data keep their opening number, and each page its index in the block.
         let changed = (0..geometry.blocks()).map(Block).filter(|it| self.has_changed(flash, *it));
         let mut moved: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
         changed.for_each(|it| moved.entry(flash.opening(it)).or_default().push(it));
@@ -174,7 +174,7 @@ impl Checkpoints {
     }
 }
 
-/// Erasures of a block, and its pages.
+/// Erases and programmed pages of a block.
 fn state(flash: &Flash, block: Block) -> (u32, u32) {
     (flash.erases()[block.at()], flash.programmed(block))
 }

@@ -11,7 +11,7 @@ use crate::ids::{Lpn, Unit};
 use crate::shape::Geometry;
 
 impl Ssd {
-    /// Schedules the next checkpoint, if there were writes since the last.
+    /// Schedules the next checkpoint, if data were written since the last one.
     pub(crate) fn await_checkpoint(&mut self) {
         let Some(power) = &mut self.power else { return };
         let checkpoints = &mut power.checkpoints;
@@ -35,7 +35,7 @@ impl Ssd {
         if geometry.groups.is_some() {
             forget_erased(&mut map, geometry, flash);
         }
-        // Moved cold data keep an old number and lie in their former place as well.
+        // Moved cold data keep an old number, and are also at their former location.
         let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
         let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
         let checkpoint = Checkpoint::new((ftl, flash), map, &awaited, horizon);
@@ -61,14 +61,14 @@ impl Ssd {
 }
 
 impl Power {
-    /// The next unit that writes a page of a checkpoint.
+    /// Next unit that can write a checkpoint page.
     fn next_checkpoint_page(&mut self) -> Option<Unit> {
         let unit = self.checkpoints.writing.as_mut()?.free.pop_front()?;
         self.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
         Some(unit)
     }
 
-    /// Ends a unit's checkpoint page.
+    /// Completes a unit's checkpoint page.
     pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
         let checkpoints = &mut self.checkpoints;
         self.report.checkpoint_programs += checkpoints.at_a_time;
@@ -89,8 +89,8 @@ impl Power {
     }
 }
 
-/// With a protected buffer, the source of a buffered copy may be erased: this page is in no block
-/// of the flash until the copy is programmed.
+/// With a protected buffer the source of a buffered copy may be erased. The page is then in no
+/// flash block until the copy is programmed.
 fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
     let is_gone = |(lpn, ppn): &(Lpn, crate::ids::Ppn)| {
         let programmed = flash.programmed(geometry.block_of(*ppn));

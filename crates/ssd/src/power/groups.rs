@@ -1,4 +1,4 @@
-//! The effect of a cut on groups of pages behind a write buffer.
+//! Effect of a power cut on groups of pages behind a write buffer.
 
 use super::state::Power;
 use super::tear::{count_erasure, drawn, end_blocks};
@@ -9,9 +9,8 @@ use crate::ids::Block;
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Applies the cut to the flash: groups are programmed, torn or as they were, side by side in
-    /// their blocks; erasures remain half done, and every block that was being filled ends where it
-    /// is.
+    /// Applies the cut to the flash: groups are complete, torn or unwritten, in parallel within
+    /// their blocks. Interrupted erases remain, and every open block ends.
     pub(super) fn tear_groups(
         &mut self,
         ftl: &Ftl,
@@ -24,7 +23,7 @@ impl Power {
         let mut headers = BTreeMap::new();
         for group in groups {
             let Some(first) = group.pages.first() else { continue };
-            // The groups of a block come in order.
+            // Groups of a block are in order.
             let (opening, first_order) = *headers.entry(group.block.0).or_insert_with(|| {
                 let (opening, order, _) = ftl.header_of(flash, first);
                 let there = flash.programmed(group.block) > 0;
@@ -34,7 +33,7 @@ impl Power {
                 Fate::Untouched => continue,
                 Fate::Whole => Reading::Whole,
                 Fate::Between => Reading::Nothing,
-                // With sufficient capacitors, the flash is not checked.
+                // With sufficient capacitors the flash stays intact.
                 Fate::Cells => match drawn(self.config.tear, &mut self.random) {
                     Reading::Unstable if self.protected => Reading::Nothing,
                     reading => reading,

@@ -1,7 +1,7 @@
-//! Compares the data that must survive a cut with those found.
+//! Compares the data that must survive a cut with the recovered data.
 //!
-//! The map that the drive had says which copy of a page is the newest, and which programs were under way.
-//! Of a page the newest programmed copy must be found, or one that was being programmed.
+//! The drive's map before the cut tells the newest copy of each page, and the programs in progress.
+//! The newest programmed copy must be found, or one whose program was in progress.
 
 use super::state::{Power, State};
 use super::truth::{Begun, Truth, durable};
@@ -12,8 +12,8 @@ use crate::ids::Lpn;
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Records the expected data before pages are torn. A recovery that is cut before it has its
-    /// map owes what the one before owed.
+    /// Records the expected data before pages are torn. If a recovery is interrupted before it has
+    /// a map, the earlier expectations stay.
     pub(super) fn note_truth(&mut self, ftl: &Ftl, programs: &[CutProgram]) {
         let has_map = !matches!(
             self.state,
@@ -28,8 +28,8 @@ impl Power {
             served: matches!(self.state, State::Serving),
         };
         if !truth.served {
-            // A page that the last start did not accept may be readable this time: it was not read by
-            // the host yet.
+            // A page that the last start rejected may be readable now; the host has not read it
+            // yet.
             truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
             let begun = truth.begun.values_mut().flatten();
             begun.for_each(|it| (it.is_hosts, it.answered) = (false, false));
@@ -73,8 +73,7 @@ impl Power {
             } else if before.iter().any(|it| same(*it)) {
                 // The host has not read it yet.
             } else if before.iter().chain([&owed]).any(|it| it.ppn().is_none()) {
-                // The page was trimmed, perhaps before data at risk: a copy from before may be
-                // found.
+                // The page was trimmed, possibly before unstable data: an older copy may be found.
                 report.trims_undone += 1;
             } else {
                 report.durable_lost += 1;

@@ -1,17 +1,17 @@
-//! Power cuts: their effect on the flash, and the recovery of the map. Absent without
+//! Power cuts: their effect on the flash, and recovery of the map. Needs
 //! `device.persistence.recovery`.
 //!
-//! A cut is physical: `tear.rs` applies it to operations in progress; behind a write buffer `cache/cut.rs` finds
-//! how far each group was programmed, on capacitor energy too, `groups.rs` the remains, and `cache/owned.rs` whose
-//! data they were. Then all controller state is dropped.
+//! A cut is physical: `tear.rs` applies it to operations in progress. Behind a write buffer,
+//! `cache/cut.rs` determines how far each group was programmed, including capacitor energy;
+//! `groups.rs` applies the result, and `cache/owned.rs` the ownership of data. Then all controller
+//! state is dropped.
 //!
-//! Recovery is simulated in time: `steps.rs` has its steps, `reader.rs` its reads and erasures on
-//! the lanes and buses of the drive. `trims.rs` is the record of trims, `checkpoint.rs` that of the
-//! map; `own.rs` and `due.rs` write them as pages that queue like any other. `judge.rs` compares
-//! the recovered data with the expected ones (`truth.rs`), for the report only. `planted.rs` plants
-//! bugs, in tests alone.
+//! Recovery is timed: `steps.rs` has its steps, `reader.rs` its reads and erases on lanes and
+//! buses. `trims.rs` is the trim log, `checkpoint.rs` the map checkpoint; `own.rs` and `due.rs`
+//! write both as pages that queue like any other. `judge.rs` compares recovered with expected data
+//! (`truth.rs`) for the report only. `planted.rs` plants bugs for tests.
 //!
-//! A run with cuts is driven through `engine::Interrupt`, so that a run without pays nothing.
+//! `engine::Interrupt` drives runs with cuts, so other runs have no overhead.
 
 mod checkpoint;
 mod due;

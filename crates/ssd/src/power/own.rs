@@ -1,5 +1,5 @@
-//! Metadata pages written during service: the record of trims, and checkpoints. They lie outside of
-//! the blocks for data, and take their turn at the units as any page.
+//! Metadata pages written while serving requests: trim log, and checkpoints. They lie outside the
+//! data blocks, and queue at units like other pages.
 
 use super::state::{Own, Power, State};
 use crate::Ssd;
@@ -10,26 +10,25 @@ use crate::page::HeldFor;
 use engine::{Op, Status};
 use std::ops::Range;
 
-/// Unit of the record of trims: in order.
+/// Unit of the trim log, which is written in order.
 const LOG_UNIT: Unit = Unit(0);
 
 impl Ssd {
-    /// Pages were trimmed. Returns true if the answer waits for the record.
+    /// Notes trimmed pages. Returns true if the completion waits for the trim log.
     pub(crate) fn note_trim(&mut self, slot: Slot, pages: Range<u64>) -> bool {
         let Some(power) = &mut self.power else { return false };
         power.trims.add(pages, self.ftl.next_program());
         power.trims.is_logged() && self.write_log(slot, Op::Trim)
     }
 
-    /// A flush has come, before which all writes are durable: it is answered when the trims before
-    /// it are recorded. Returns true if it waits for the record of trims.
+    /// Handles a flush whose earlier writes are durable; it completes once earlier trims are
+    /// logged. Returns true if it waits for the trim log.
     pub(crate) fn flush_trims(&mut self, slot: Slot) -> bool {
         let flushes = |power: &Power| power.config.trims == Trims::Flushed;
         self.power.as_deref().is_some_and(flushes) && self.write_log(slot, Op::Flush)
     }
 
-    /// Writes the waiting records; whether there is anything that the answer to a request has to
-    /// wait for.
+    /// Writes pending trim records. Returns true if the request's completion must wait for them.
     fn write_log(&mut self, slot: Slot, op: Op) -> bool {
         let Some(power) = &mut self.power else { return false };
         let pages = power.trims.begin();
@@ -54,7 +53,7 @@ impl Ssd {
         true
     }
 
-    /// Ends a metadata page during service.
+    /// Completes a metadata page while serving requests.
     pub(super) fn own_page_of(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         debug_assert!(matches!(power.state, State::Serving));

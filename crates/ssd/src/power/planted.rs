@@ -1,28 +1,28 @@
-//! Bugs that can be planted, to verify that the search finds them. Without the feature `planted`,
-//! which no product has, there are none.
+//! Bugs that can be planted, to verify that the search finds them. They exist only with the feature
+//! `planted`, which no release has.
 
 planted! {
-    /// A planted mistake in recovery from power cuts.
+    /// A planted bug in the recovery from power cuts.
     pub enum Bug {
         /// Copies are distinguished by block number alone.
         BlockNumberOnly,
-        /// A block is erased while the successors of its pages are being programmed.
+        /// A block is erased while newer copies of its pages are still being programmed.
         NoEraseBarrier,
-        /// Trims are not recorded.
+        /// Trims are not logged.
         NoTrimRecords,
-        /// A block is programmed on behind a torn page.
+        /// A block is programmed further behind a torn page.
         ProgramsOn,
-        /// A torn page that reads is taken for whole, and not written anew.
+        /// A readable torn page counts as complete, and is not rewritten.
         TornIsWhole,
         /// A summary is accepted despite a wrong checksum.
         NoChecksum,
-        /// The record of a start is not written.
+        /// The boot record of a start is not written.
         NoBootRecord,
         /// A page counts as soon as one of its lanes is read.
         OneLaneEnough,
-        /// A checkpoint is believed that was written in part.
+        /// An incomplete checkpoint is used.
         HalfCheckpoint,
-        /// The copy of a page is forgotten that was made before the other page of its cells was programmed.
+        /// The older copy of a page is dropped before the other page of its cells is programmed.
         LowerForgotten,
     }
 }

@@ -1,5 +1,5 @@
-//! Reads and erasures during recovery: each lane has a list of them, which it does one after the
-//! other, and shares its bus with others as in any operation.
+//! Reads and erases during recovery: each lane processes a list of steps in order, and shares its
+//! bus as in any operation.
 
 use crate::clock::{Clock, Event, MOST_LANES};
 use crate::config::SsdConfig;
@@ -7,26 +7,26 @@ use crate::die::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::shape::Geometry;
 use crate::shape::groups::summary_bytes;
 
-/// Work done.
+/// A kind of step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The spare area of a page is read.
+    /// Reads the spare area of a page.
     Spare = 0,
-    /// A summary is read.
+    /// Reads a summary.
     Summary = 1,
-    /// A whole page is read.
+    /// Reads a whole page.
     Page = 2,
-    /// A block is erased.
+    /// Erases a block.
     Erase = 3,
 }
 
-/// Remaining work by lane.
+/// Remaining steps of each lane.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     lanes: Lanes,
     left: Vec<Vec<(Step, u64)>>,
     busy: u32,
-    /// Bytes of each kind of read.
+    /// Bytes per read, by kind of step.
     bytes: [u64; 4],
     pub(super) pages_read: u64,
     pub(super) bytes_read: u64,
@@ -39,7 +39,7 @@ impl Reader {
         let mut bytes = [spare, 512 + spare * 512 / page, page + spare, 0];
         let mut pages = 1;
         if let Some(groups) = &geometry.groups {
-            // The planes of a die read together, and each page names its owner.
+            // The planes of a die read together, and each page names its logical page.
             pages = u64::from(groups.planes);
             let numbers = (page / u64::from(groups.unit_bytes)).max(1) * 8;
             let summary = summary_bytes(geometry.data_pages) / geometry.summary_reads();
@@ -75,7 +75,7 @@ impl Reader {
         self.left.len() as u32
     }
 
-    /// Adds steps to a lane's work.
+    /// Adds steps to a lane.
     pub(super) fn add(&mut self, lane: u32, step: Step, count: u64) {
         if count == 0 {
             return;
@@ -87,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// Begins; whether there is anything to do.
+    /// Starts all lanes. Returns false without steps.
     pub(super) fn start(&mut self, clock: &mut Clock) -> bool {
         for lane in &mut self.left {
             lane.reverse();
@@ -99,7 +99,7 @@ impl Reader {
         self.busy > 0
     }
 
-    /// Begins the next step of a lane; whether there is one.
+    /// Starts the next step of a lane. Returns false without one.
     fn go_on(&mut self, lane: u32, clock: &mut Clock) -> bool {
         let list = &mut self.left[lane as usize];
         let Some((step, count)) = list.last_mut() else { return false };
@@ -113,7 +113,7 @@ impl Reader {
         true
     }
 
-    /// A stage has ended on a lane; whether everything is done.
+    /// Handles the end of a lane's stage. Returns true once all lanes are done.
     pub(super) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> bool {
         match self.lanes.stage_ended(lane, clock.now) {
             StageEnd::GoesOn(ends) | StageEnd::Accepts(ends) => {

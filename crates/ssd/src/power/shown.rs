@@ -1,4 +1,4 @@
-//! The view of tests on a drive around power cuts.
+//! Test access to a drive around power cuts.
 
 use super::state::{PowerReport, UnderWay};
 use crate::Ssd;
@@ -19,24 +19,24 @@ impl Ssd {
         under_way.collect()
     }
 
-    /// Position from which a page is read.
+    /// Location from which a page is read.
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.lookup(lpn)
     }
 
-    /// The request whose data of a page are in the block buffer.
+    /// Request whose data of a page are in the block buffer.
     pub fn gathered_writer(&self, lpn: Lpn) -> Option<u64> {
         self.blocks.as_ref()?.writer(lpn)
     }
 
-    /// Erasures of each block, and true for retired ones.
+    /// Erases of each block, and true for retired blocks.
     pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
         let flash = &self.flash;
         let blocks = (0..self.geometry().blocks()).map(Block);
         (flash.erases().to_vec(), blocks.map(|block| flash.is_retired(block)).collect())
     }
 
-    /// The low 32 bits of the number of the program of a page.
+    /// Low 32 bits of a page's program number.
     pub fn order_at(&self, ppn: Ppn) -> u32 {
         self.flash.order(ppn)
     }
@@ -46,7 +46,7 @@ impl Ssd {
         self.power.as_ref().is_some_and(|power| power.checkpoints.writing.is_some())
     }
 
-    /// Report on power cuts; nothing of a drive that does not recover.
+    /// Report on power cuts; `None` for a drive without recovery.
     pub fn power_report(&self) -> Option<&PowerReport> {
         self.power.as_deref().map(|power| &power.report)
     }

@@ -1,4 +1,4 @@
-//! Additional state of a drive that recovers from power cuts, beside flash and FTL.
+//! Additional state of a drive with recovery from power cuts, beside flash and FTL.
 
 use super::checkpoint::Checkpoints;
 use super::reader::Reader;
@@ -15,49 +15,50 @@ use engine::{Op, Time, Xoshiro256};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Stream of randomness: the fate of torn pages.
+/// Random stream: fate of torn pages.
 const POWER_STREAM: u64 = 12;
 
-/// Outcome of power cuts. It has as many fields as there are figures in the results.
+/// Report on power cuts, in the order of the results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PowerReport {
-    /// Power cuts.
+    /// Number of power cuts.
     pub cuts: u64,
-    /// Durations of complete recoveries.
+    /// Durations of completed recoveries.
     #[serde(skip)]
     pub recoveries_ns: Vec<Time>,
-    /// Reads of the recoveries.
+    /// Pages read during recoveries.
     pub pages_read: u64,
-    /// Bytes of these reads.
+    /// Bytes read during recoveries.
     pub bytes_read: u64,
-    /// Blocks known from their summary.
+    /// Blocks recovered from their summary.
     pub blocks_by_summary: u64,
-    /// Blocks whose pages were read.
+    /// Blocks recovered page by page.
     pub blocks_by_scan: u64,
-    /// Pages whose programming was cut.
+    /// Pages whose program was interrupted.
     pub torn_pages: u64,
-    /// Erasures that were cut.
+    /// Interrupted erases.
     pub interrupted_erases: u64,
-    /// Pages rewritten because a cut put them at risk.
+    /// Pages rewritten because of a cut.
     pub pages_rewritten: u64,
-    /// Pages of checkpoints.
+    /// Checkpoint pages programmed.
     pub checkpoint_programs: u64,
-    /// Writes of pages without an answer that were there.
+    /// Unacknowledged page writes that survived.
     pub unacknowledged_kept: u64,
-    /// Writes without an answer that were lost.
+    /// Unacknowledged page writes that were lost.
     pub unacknowledged_lost: u64,
-    /// Answered pages that were lost with a volatile write buffer: no flush had come.
+    /// Acknowledged pages lost in a volatile write buffer, before a flush.
     pub acknowledged_lost: u64,
-    /// Durable pages without their data after the power cut.
+    /// Durable pages lost in a cut.
     pub durable_lost: u64,
-    /// Trimmed pages that had data again after the power cut.
+    /// Trimmed pages with data again after a cut.
     pub trims_undone: u64,
     /// Erasures that no block header records.
     pub erase_counts_lost: u64,
 }
 
 impl PowerReport {
-    /// The section `power`; nothing where there is nothing to tell. The power of members goes together.
+    /// Results section `power`; `None` without power cuts. The members of an array lose power
+    /// together.
     pub(crate) fn section(&self) -> Option<Report> {
         let times = &self.recoveries_ns;
         let longest = times.iter().max().map(|ns| Field::most(*ns as f64 / 1e9));
@@ -72,31 +73,31 @@ impl PowerReport {
     }
 }
 
-/// Purpose of a metadata page.
+/// Kind of metadata page.
 #[derive(Debug, Clone)]
 pub(super) enum Own {
-    /// The record of trims; with its last page, the requests that wait for it.
+    /// Trim log; `waiting` requests complete with its `last` page.
     Log { last: bool, waiting: Vec<(Slot, Op)> },
     /// A checkpoint.
     Checkpoint,
 }
 
-/// A program under way.
+/// A program in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
-    /// Where.
+    /// Physical page.
     pub ppn: Ppn,
     /// Logical page.
     pub lpn: Lpn,
-    /// Low 32 bits of its number.
+    /// Low 32 bits of its program number.
     pub order: u32,
     /// Superseded copy.
     pub old: Option<Ppn>,
-    /// Host request of the data; `None` for data of the old copy.
+    /// Host request that wrote the data; `None` for a moved copy.
     pub request: Option<u64>,
 }
 
-/// State of the drive.
+/// Power state of the drive.
 #[derive(Debug, Clone)]
 pub(super) enum State {
     /// Serving requests.
@@ -107,47 +108,46 @@ pub(super) enum State {
     Starting,
     /// Reading the flash, in the first or second pass.
     Reading { second: bool },
-    /// Erasing partly erased blocks.
+    /// Erasing half-erased blocks.
     Erasing,
     /// Logging the number from which programs continue.
     Numbering,
-    /// Rewriting pages at risk; `left` are still to be written.
+    /// Rewriting pages at risk; `left` remain.
     Restoring { left: u32 },
-    /// Logging this start.
+    /// Logging the completed start.
     Recording,
 }
 
-/// State of a recovering drive besides flash and FTL. Its fields are the parts of a cut and of the
-/// recovery, in order.
+/// State of a drive with recovery: parts of a cut and of the recovery, in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Power {
     pub(super) config: Persistence,
-    /// Pages that a write buffer may hold, with padding; and whether a cut does not empty it.
+    /// Maximum pages in a write buffer, with padding; and true if the buffer survives cuts.
     pub(super) buffered: u64,
     pub(super) protected: bool,
     pub(super) state: State,
     pub(super) random: Xoshiro256,
     pub(super) reader: Reader,
-    /// Expected data after the cut.
+    /// Expected data after a cut.
     pub(super) truth: Option<Truth>,
-    /// Pages that were taken though they may not read again, and the copies before, until the start is
-    /// recorded.
+    /// Accepted pages that may not be readable again, with their older copies, until the start is
+    /// logged.
     pub(super) at_risk: BTreeMap<u64, Vec<Place>>,
-    /// Accepted torn pages, with the logical pages whose newest copy they are.
+    /// Accepted torn pages, and the logical pages whose newest copy they hold.
     pub(super) taken: Vec<Ppn>,
     pub(super) restores: Vec<Lpn>,
-    /// Pages whose cells a torn page has harmed, until the start is recorded that writes them anew.
+    /// Pages damaged by torn pages in shared cells, until a start that rewrites them is logged.
     pub(super) harmed: Vec<Ppn>,
-    /// Pairing of pages, and pages per block; and what guards them.
+    /// Page pairing, pages per block, and protection of paired pages.
     pub(super) pairs: (Pairing, u32, PairingGuard),
     /// Blocks to erase before use.
     pub(super) erasures: Vec<Block>,
     pub(super) trims: TrimLog,
     pub(super) checkpoints: Checkpoints,
-    /// Pages that the drive writes for itself, by unit, in order.
+    /// Pending metadata pages in order, by unit.
     pub(super) own_pages: BTreeMap<u32, VecDeque<Own>>,
-    /// The number of the first program after the last start that was recorded: it is in the flash, outside
-    /// of the blocks for data.
+    /// Number of the first program after the last logged start; stored in the flash outside the
+    /// data blocks.
     pub(super) first_program: u64,
     /// Time of power-on.
     pub(super) on_at: Time,
@@ -160,7 +160,7 @@ impl Power {
         matches!(self.state, State::Serving)
     }
 
-    /// State before the first cut; none where the drive does not recover.
+    /// State before the first cut; `None` for a drive without recovery.
     pub(crate) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Option<Box<Power>> {
         config.persistence.recovers().then(|| {
             Box::new(Power {
@@ -192,15 +192,15 @@ impl Power {
     }
 }
 
-/// Pages that a buffer may hold: what it has room for, and the padding of a group for each die and stream.
+/// Maximum pages in a buffer: its capacity, and padding of a group per die and stream.
 fn most_buffered(config: &SsdConfig, groups: crate::shape::Groups) -> u64 {
     let buffer = &config.buffer;
     let bytes = buffer.size.bytes() + buffer.copies.unwrap_or(buffer.size).bytes();
     bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
 }
 
-/// The number of the next program, above all that the flash shows and what the last start was recorded with:
-/// what was under way at a cut may not show, so that some are left out.
+/// Number of the next program, above all numbers in the flash and the last start's. Programs
+/// interrupted by a cut may not be visible, so some numbers are skipped.
 pub(super) fn next_program(
     geometry: &Geometry,
     flash: &Flash,

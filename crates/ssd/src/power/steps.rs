@@ -1,5 +1,5 @@
-//! The recovery after a cut, step by step: the controller starts, reads the flash, erases partly
-//! erased blocks, adopts the recovered map, rewrites pages at risk, and logs its start.
+//! Steps of a recovery: the controller starts, reads the flash, erases half-erased blocks, installs
+//! the recovered map, rewrites pages at risk, and logs its start.
 
 use super::planted::Bug;
 use super::reader::Step;
@@ -13,12 +13,11 @@ use crate::ids::{Block, Lpn, Unit};
 use crate::shape::Geometry;
 use engine::{Completion, Random, Time};
 
-/// The event at which the controller has started.
+/// Event at which the controller has started.
 const STARTED: u32 = 0;
 
 impl Ssd {
-    /// Handles a power cut: what was asked and not answered is lost, with all that the controller
-    /// knew.
+    /// Handles a power cut: outstanding requests and all controller state are lost.
     pub(crate) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         let erasing = self.erasing();
         let (programs, groups) = if self.is_buffered {
@@ -51,7 +50,7 @@ impl Ssd {
         self.front.hand_over(completions);
     }
 
-    /// Starts recovery at power-on: the drive rebuilds its map, and takes no request before.
+    /// Starts recovery at power-on; the drive accepts no requests until it has its map.
     pub(crate) fn begin_recovery(&mut self, now: Time) {
         let power = self.power.as_mut().expect("a drive that recovers");
         assert!(matches!(power.state, State::Off), "power comes back after it went");
@@ -62,7 +61,7 @@ impl Ssd {
         self.clock.call(now + power.config.ready.ns(), Event::Power(STARTED));
     }
 
-    /// A step of the recovery has ended.
+    /// Handles the end of a recovery step.
     pub(crate) fn power_event(&mut self, event: Event) {
         let power = self.power.as_mut().expect("it has events");
         match event {
@@ -85,7 +84,7 @@ impl Ssd {
         self.go_on_recovering();
     }
 
-    /// Everything that the lanes had to do is done.
+    /// Continues once all lanes are done.
     fn go_on_recovering(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
@@ -108,8 +107,8 @@ impl Ssd {
         self.write_own(Unit(0));
     }
 
-    /// Continues numbering from a logged value: later programs have different numbers from torn
-    /// ones.
+    /// Continues program numbers from a logged value, so that later programs never share a number
+    /// with torn ones.
     fn numbers_go_on(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         if !Bug::NoBootRecord.is_planted() {
@@ -132,7 +131,8 @@ impl Ssd {
         self.write_own(Unit(0));
     }
 
-    /// A page without an owner has been written. The link is to take its turns then: the drive may serve again.
+    /// Completes a metadata page. The caller must then run the link, because the drive may serve
+    /// again.
     pub(crate) fn own_page_written(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         match &mut power.state {
@@ -152,7 +152,7 @@ impl Ssd {
         }
     }
 
-    /// The start is recorded: the drive serves again.
+    /// Completes the recovery: the start is logged, and the drive serves again.
     fn serve_again(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
@@ -174,7 +174,7 @@ impl Ssd {
 }
 
 impl Power {
-    /// The first reads: of every spare area, or of every summary.
+    /// Plans the first pass: every spare area, or every summary.
     fn plan_first(&mut self, geometry: &Geometry, _flash: &Flash) {
         let lanes = u64::from(self.reader.lanes());
         let wide = geometry.groups.map_or(geometry.granule.span, |groups| groups.width);
@@ -208,8 +208,8 @@ impl Power {
         }
     }
 
-    /// The second: The second: the first spare area of blocks without a summary, and for blocks
-    /// with content the pages up to the first empty one.
+    /// Plans the second pass: the first spare area of blocks without a summary, and in blocks with
+    /// content the pages up to the first empty one.
     fn plan_second(&mut self, geometry: &Geometry, flash: &Flash) {
         if matches!(self.config.recovery, Recovery::Spare | Recovery::Nvram) {
             return;
@@ -251,8 +251,8 @@ impl Power {
         }
     }
 
-    /// Reads every block that ended early: its pages, and the torn one behind them if it reads. Blocks
-    /// with untrusted content must be erased.
+    /// Closes every block that ended early, with the torn page behind its last one if readable.
+    /// Blocks with untrusted content must be erased.
     fn close_blocks(&mut self, geometry: &Geometry, flash: &mut Flash) {
         self.erasures.clear();
         self.taken.clear();
@@ -264,7 +264,7 @@ impl Power {
             if damage.half_erased.contains(&block.0) {
                 continue;
             }
-            // A non-volatile map has no torn pages.
+            // With a nonvolatile map, torn pages are ignored.
             let keeps_map = self.config.keeps_map();
             let read = short.torn.filter(|torn| !keeps_map && self.reads(torn));
             flash.reopen(block, short.pages);
@@ -316,7 +316,7 @@ impl Power {
             Reading::Whole => true,
             Reading::Unstable => self.random.below(2) == 0,
             Reading::InPart if Bug::OneLaneEnough.is_planted() => {
-                // Neither the old nor the new content.
+                // Neither the old nor the new content is available.
                 self.report.durable_lost += 1;
                 true
             }
@@ -324,7 +324,7 @@ impl Power {
         }
     }
 
-    /// Erases half-erased blocks; the map follows from the rest.
+    /// Erases half-erased blocks; the map is rebuilt from the others.
     fn wake(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
         for block in std::mem::take(&mut self.erasures) {
             ftl.erase_after_cut(flash, block);
@@ -355,7 +355,7 @@ impl Power {
         ftl.hold(true);
     }
 
-    /// The map rebuilt from the flash, with the logged trims.
+    /// Map rebuilt from the flash and the trim log.
     fn find_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
         let found = self.checkpoints.find_map(geometry, flash);
         let mut map = found.unwrap_or_else(|| rebuild(geometry, flash, &[]).into_map());
@@ -369,7 +369,7 @@ impl Power {
     }
 }
 
-/// Reads of each lane that a block takes which ended early: its pages, up to the first that holds nothing.
+/// Reads per lane of a block that ended early: its pages, up to the first empty one.
 fn scanned(geometry: &Geometry, short: &Short) -> u64 {
     let Some(groups) = &geometry.groups else {
         return geometry.flash_pages((short.pages + 1).min(geometry.data_pages));
@@ -380,7 +380,7 @@ fn scanned(geometry: &Geometry, short: &Short) -> u64 {
     u64::from((rounds * groups.rows + 1).min(groups.rows_of_die()))
 }
 
-/// The lanes on which a block lies.
+/// Lanes of a block.
 fn lanes_of(geometry: &Geometry, block: Block) -> std::ops::Range<u32> {
     if let Some(groups) = &geometry.groups {
         let first = groups.first_die(block, geometry.blocks_per_domain);

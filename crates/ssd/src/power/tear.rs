@@ -1,4 +1,4 @@
-//! The effect of a cut on operations in progress.
+//! Effect of a power cut on operations in progress.
 
 use super::planted::Bug;
 use super::state::{Power, PowerReport};
@@ -12,8 +12,8 @@ use engine::{Random, Xoshiro256};
 use std::collections::BTreeMap;
 
 impl Power {
-    /// Applies the cut to the flash: programs are torn, erasures remain half done, and every block
-    /// that was being filled ends where it is.
+    /// Applies the cut to the flash: programs are torn, erases stay incomplete, and every open
+    /// block ends.
     pub(super) fn tear(
         &mut self,
         ftl: &Ftl,
@@ -57,12 +57,12 @@ impl Power {
         }
     }
 
-    /// The outcome of a program.
+    /// Outcome of an interrupted program.
     fn ends(&mut self, ftl: &Ftl, flash: &Flash, program: &CutProgram) -> End {
         let geometry = ftl.geometry();
         let it = &program.programming;
         if geometry.page_in_block(it.ppn) != flash.programmed(it.block) {
-            // The program waits for another of its block.
+            // The program waits for another one in its block.
             return End::Untouched;
         }
         if program.reached.iter().all(|reached| *reached == Reached::Nothing) {
@@ -95,13 +95,13 @@ impl Power {
         End::Torn(reading)
     }
 
-    /// True if operations in progress complete.
+    /// True if operations in progress complete on capacitor energy.
     fn has_capacitors(&self) -> bool {
         self.pairs.2 == PairingGuard::Capacitors
     }
 
-    /// The page paired with a torn one may become unreadable; if it does, or there is a copy, it is
-    /// written anew.
+    /// A torn page may make its paired page unreadable. That page is rewritten if it was damaged or
+    /// has another copy.
     fn harm_lower(&mut self, ftl: &Ftl, flash: &mut Flash, block: Block, page: u32) {
         let (pairing, pages, guard) = self.pairs;
         let Some(lower) = lower_of(pairing, page, pages) else { return };
@@ -114,7 +114,7 @@ impl Power {
         }
     }
 
-    /// Pages programmed after a torn one are partly unreadable.
+    /// Some pages programmed after a torn one become unreadable.
     fn lose_behind_tears(&mut self, ftl: &Ftl, flash: &mut Flash) {
         let Some(damage) = flash.damage().cloned() else { return };
         for (block, short) in damage.short.iter().filter(|(_, short)| short.torn.is_some()) {
@@ -127,7 +127,7 @@ impl Power {
         }
     }
 
-    /// Torn pages that a start has taken for readable may not read again.
+    /// Makes torn pages that a start accepted unreadable, at random.
     pub(super) fn forget_unstable(&mut self, flash: &mut Flash, ftl: &Ftl) {
         let Some(damage) = flash.damage() else { return };
         let recorded = damage.short.iter().filter(|(_, short)| short.recorded);
@@ -156,11 +156,11 @@ impl Power {
     }
 }
 
-/// The outcome of a program that is cut.
+/// Outcome of an interrupted program.
 enum End {
     Untouched,
     Torn(Reading),
-    /// The data are intact, and the following summary is torn.
+    /// The data are complete; the following summary is torn.
     Whole,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
     }
 }
 
-/// Every block that is programmed in part ends.
+/// Ends every partly programmed block.
 pub(super) fn end_blocks(
     ftl: &Ftl,
     flash: &mut Flash,
@@ -197,7 +197,7 @@ pub(super) fn end_blocks(
     }
 }
 
-/// The data of the last page of a block is there; its summary is not.
+/// Completes the last data page of a block, without its summary.
 fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
     let it = &program.programming;
     let (opening, first_order, _) = ftl.header_of(flash, it);
@@ -211,6 +211,6 @@ fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
 
 pub(super) fn count_erasure(report: &mut PowerReport) {
     report.interrupted_erases += 1;
-    // Its header with the count follows the erasure.
+    // The erase count is in the header written after the erase.
     report.erase_counts_lost += 1;
 }

@@ -1,29 +1,30 @@
-//! The record of trims. The flash says nothing of them by itself: the newest copy of a page that was
-//! trimmed is there until it is cleaned away, and then an older one, if there is one.
+//! Trim log. The flash itself does not record trims: the newest copy of a trimmed page stays until
+//! it is erased, and then an older copy may be found.
 //!
-//! A record is a page and the number of the next program: copies with a lower number are worthless. It is
-//! kept until the page is written and trimmed again; its pages are written outside of the blocks for data.
+//! A record is a logical page and the number of the next program: copies with lower numbers are
+//! invalid. It is kept until the page is written and trimmed again. The log's pages lie outside the
+//! data blocks.
 
 use super::planted::Bug;
 use crate::config::{SsdConfig, Trims};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes of a record: first page, number of pages, number of the program.
+/// Size of a record: first page, number of pages, program number.
 const RECORD_BYTES: u64 = 16;
 
-/// Logged and unlogged trims.
+/// Logged and pending trims.
 #[derive(Debug, Clone)]
 pub(crate) struct TrimLog {
     policy: Trims,
     /// True for a non-volatile map.
     at_once: bool,
     per_page: u64,
-    /// Not recorded yet, in order.
+    /// Pending trims, in order.
     waiting: Vec<(Range<u64>, u64)>,
-    /// Being recorded: number of waiting trims by record page.
+    /// Records in progress: number of pending trims per log page.
     under_way: Vec<u64>,
-    /// Recorded trims by page: the number that a copy must reach.
+    /// Logged trims by page: minimum number of a valid copy.
     recorded: BTreeMap<u64, u64>,
 }
 
@@ -39,12 +40,12 @@ impl TrimLog {
         }
     }
 
-    /// True if trims complete when recorded.
+    /// True if trims complete only once logged.
     pub(crate) fn is_logged(&self) -> bool {
         self.policy == Trims::Logged && !self.at_once
     }
 
-    /// Pages have been trimmed before the program of that number.
+    /// Adds trimmed pages before the program of that number.
     pub(crate) fn add(&mut self, pages: Range<u64>, program: u64) {
         if self.at_once {
             self.recorded.extend(pages.map(|page| (page, program)));
@@ -55,7 +56,7 @@ impl TrimLog {
         }
     }
 
-    /// Begins to record waiting trims; the number of pages needed.
+    /// Starts logging pending trims. Returns the number of log pages.
     pub(crate) fn begin(&mut self) -> u64 {
         let begun: u64 = self.under_way.iter().sum();
         let records = self.waiting.len() as u64 - begun;
@@ -66,7 +67,7 @@ impl TrimLog {
         records.div_ceil(self.per_page)
     }
 
-    /// The first begun record is complete.
+    /// Completes the first log page in progress.
     pub(crate) fn end(&mut self) {
         let records = self.under_way.remove(0) as usize;
         for (pages, program) in self.waiting.drain(..records) {
@@ -79,7 +80,7 @@ impl TrimLog {
         }
     }
 
-    /// Pages of records that a start reads.
+    /// Number of log pages that a start reads.
     pub(super) fn pages(&self) -> u64 {
         if self.at_once {
             return 0;
@@ -87,18 +88,19 @@ impl TrimLog {
         (self.recorded.len() as u64).div_ceil(self.per_page)
     }
 
-    /// The trims that survive a cut: each a page, and the number that a copy must reach.
+    /// Trims that survive a cut: page, and minimum number of a valid copy.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recorded.iter().map(|(page, program)| (*page, *program))
     }
 
-    /// A checkpoint has all trims before the program of that number. One with that very number may have come
-    /// while the checkpoint was written, with no program between them: it stays.
+    /// Removes trims that a checkpoint covers: all before the program of that number. A trim with
+    /// exactly that number may have come during the checkpoint without a program in between, so it
+    /// stays.
     pub(super) fn covered(&mut self, program: u64) {
         self.recorded.retain(|_, recorded| *recorded >= program);
     }
 
-    /// Records under way are lost.
+    /// Drops records in progress.
     pub(super) fn lose_power(&mut self) {
         self.waiting.clear();
         self.under_way.clear();

@@ -8,63 +8,63 @@ use crate::ftl::{EventKind, FdpEvent, HandleAccount};
 use engine::SECTOR_BYTES;
 use serde_json::{Value, json};
 
-/// Flexible data placement in a run. Sizes are bytes.
+/// Flexible data placement in a run; sizes are bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FdpReport {
-    /// Bytes of a reclaim unit.
+    /// Size of a reclaim unit.
     pub unit: u64,
-    /// Reclaim units of the drive.
+    /// Number of reclaim units.
     pub units: u64,
     /// Spare space, in units.
     pub spare: f64,
-    /// Maximum open units beyond those without FDP, and their effective share of the spare space.
+    /// Maximum number of open units in excess of a drive without FDP.
     pub open: u64,
-    /// See `open`.
+    /// Share of the effective spare space in those units.
     pub open_share: f64,
-    /// Handles of which the open units would take no more of the spare space than is tolerated.
+    /// Maximum number of handles whose open units take a tolerable share of the spare space.
     pub fitting: u32,
-    /// Each handle.
+    /// Activity of each handle.
     pub handles: Vec<HandleReport>,
-    /// The longest that a unit of the host stays open, ns, if it is limited.
+    /// Maximum open time of a host unit, ns, if limited.
     pub time_limit: Option<u64>,
-    /// Reclaim groups; the handles of group 0 come first.
+    /// Number of reclaim groups; handles of group 0 come first.
     pub groups: u32,
     /// True if copies of each handle have separate units.
     pub persistent: bool,
-    /// Bytes moved out of units that copies of all handles share.
+    /// Bytes moved out of units shared by copies of all handles.
     pub moved_from_shared: u64,
-    /// Bytes of the blocks that were erased.
+    /// Bytes of erased blocks.
     pub erased: u64,
     /// Events by kind.
     pub events: [u64; EventKind::ALL.len()],
-    /// The last events that the host brought about, and the last of the drive's own.
+    /// Latest events caused by the host, and latest events caused by the drive.
     pub last: [Vec<FdpEvent>; 2],
-    /// Capacities written, and write amplification since the point before.
+    /// Drive writes, and write amplification since the previous point.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// Activity of one handle, bytes.
+/// Activity of a handle, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleReport {
-    /// Written by the host.
+    /// Host bytes.
     pub host: u64,
-    /// Programmed for it, moves included: without padding and parity.
+    /// Programmed bytes including moves, without padding and parity.
     pub media: u64,
-    /// Moved.
+    /// Moved bytes written with this handle.
     pub moved: u64,
-    /// Moved by cleaning of its units.
+    /// Bytes moved by cleaning the handle's units.
     pub moved_because: u64,
-    /// Superseded or trimmed.
+    /// Superseded or trimmed bytes.
     pub invalidated: u64,
-    /// Superseded by another handle.
+    /// Bytes superseded by writes with another handle.
     pub foreign: u64,
-    /// Units opened for writes of the host.
+    /// Units opened for host writes.
     pub opened: u64,
-    /// Units filled by these.
+    /// Units filled by host writes.
     pub closed: u64,
-    /// Units given up before they were full.
+    /// Units closed before they were full.
     pub partly: u64,
-    /// Refused by a full reclaim group.
+    /// Writes rejected by a full reclaim group.
     pub refused: u64,
     /// Writable bytes left in its unit.
     pub left: u64,
@@ -73,7 +73,7 @@ pub struct HandleReport {
 }
 
 impl HandleReport {
-    /// Activity by handle number, with the handles of a reclaim group where there are several.
+    /// Activity of a handle; with several reclaim groups also its handle within the group.
     fn section(&self, number: usize, of_group: Option<usize>) -> Report {
         let row = section! {
             "handle": Field::same(number),
@@ -101,7 +101,7 @@ impl HandleReport {
 }
 
 impl FdpReport {
-    /// The section `fdp`: the statistics of flexible data placement, and each handle by what it wrote.
+    /// Results section `fdp`: FDP statistics, and the activity of each handle.
     pub(super) fn section(&self) -> Report {
         let of_group = (self.groups > 1).then(|| self.handles.len() / self.groups as usize);
         let handles = self.handles.iter().enumerate().map(|(at, it)| it.section(at, of_group));
@@ -130,7 +130,7 @@ impl FdpReport {
             "events": Report::counts(kinds.zip(self.events)),
             "last_events": section! { "host": log(event, 0), "controller": log(event, 1) },
             "handles": Field::Places(handles.collect()),
-            // Further figures for log pages and warnings.
+            // Additional data for log pages and warnings.
             "logs": Field::fact(section! { "host": log(coded, 0), "controller": log(coded, 1) }),
             "handles_that_fit": Field::fact(Field::same(self.fitting)),
             "handle_groups": Field::fact(Field::same(self.groups)),
@@ -191,7 +191,7 @@ impl Ssd {
         };
         let mut handles: Vec<HandleReport> = fdp.accounts().iter().enumerate().map(of).collect();
         if let [only] = &mut handles[..] {
-            // Everything is of the only handle.
+            // All activity belongs to the only handle.
             let counters = &self.ftl.counters;
             *only = HandleReport {
                 host: counters.host_bytes,

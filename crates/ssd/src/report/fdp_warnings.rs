@@ -4,7 +4,7 @@ use crate::device::Report;
 use crate::shape::MOST_TAKEN;
 use serde_json::{Value, json};
 
-/// Share of foreign invalidations above which a warning is given.
+/// Share of foreign invalidations that triggers a warning.
 const MUCH_FOREIGN: f64 = 0.1;
 
 /// A share in percent, with two significant digits below ten.
@@ -19,18 +19,18 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A warning: its name, its message and the figures on which it rests.
+/// A warning: name, message, and underlying figures.
 fn warning(name: &str, message: &str, figures: &Value) -> Value {
     json!({ "name": name, "message": message, "figures": figures })
 }
 
-/// The warnings of the section `fdp`.
+/// Warnings of the results section `fdp`.
 pub(super) fn warnings(section: &Report) -> Value {
     let found = [spare_in_open_units(section), unused(section), foreign(section)];
     found.into_iter().flatten().collect()
 }
 
-/// Open units take so much of the spare space that placement may raise write amplification.
+/// Warns if open units take enough spare space that placement may raise write amplification.
 fn spare_in_open_units(section: &Report) -> Option<Value> {
     let share = section.number("spare_in_open_units")?;
     if share <= MOST_TAKEN {
@@ -55,7 +55,7 @@ fn spare_in_open_units(section: &Report) -> Option<Value> {
     Some(warning("spare_in_open_units", &message, &figures))
 }
 
-/// Handles without writes.
+/// Warns about handles without writes.
 fn unused(section: &Report) -> Option<Value> {
     let handles = section.list("handles");
     let unused = |it: &usize| handles[*it].count("host_bytes") == 0;
@@ -73,7 +73,7 @@ fn unused(section: &Report) -> Option<Value> {
     Some(warning("handles_unused", &message, &json!({ "handles": count, "unused": unused })))
 }
 
-/// Warning about foreign invalidations.
+/// Warns about invalidations by other handles.
 fn foreign(section: &Report) -> Option<Value> {
     let share = |it: &Report| it.number("superseded_by_others").unwrap_or(0.0);
     let shares = section.list("handles").iter().map(share).enumerate();

@@ -1,7 +1,8 @@
-//! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
+//! Health of a drive in the terms of `NVMe`'s SMART / Health log (log page 02h of the base
+//! specification).
 //!
-//! Its `media_errors` are there where data age; elsewhere flash reads without errors. Power cuts
-//! count as `unsafe_shutdowns`.
+//! `media_errors` exists where data age; otherwise reads never fail. Power cuts count as
+//! `unsafe_shutdowns`.
 
 use crate::Ssd;
 use crate::device::{Field, Formula, Report};
@@ -9,7 +10,7 @@ use crate::ids::Block;
 use crate::media::Media;
 use serde_json::json;
 
-/// The share of the spare, in percent, below which a drive warns.
+/// Spare threshold for a warning, percent.
 pub const SPARE_THRESHOLD: u8 = 10;
 
 /// Maximum of `percentage_used`.
@@ -18,7 +19,7 @@ const MOST_USED: u64 = 255;
 /// Bytes in a data unit: a thousand times 512.
 const DATA_UNIT_BYTES: u128 = 512_000;
 
-/// Kinds of critical warnings: its bit in the log, and the word for it.
+/// A critical warning: bit in the log, and word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CriticalWarning {
     /// Bit value in the log.
@@ -27,29 +28,29 @@ pub struct CriticalWarning {
     pub word: &'static str,
 }
 
-/// The warnings of the log that a simulated drive can come to. The others are of parts that are not modelled.
+/// Warnings that a simulated drive can raise; the others concern parts that are not modelled.
 pub const CRITICAL_WARNINGS: [CriticalWarning; 3] = [
     CriticalWarning { bit: 1 << 0, word: "spare below threshold" },
     CriticalWarning { bit: 1 << 3, word: "read only" },
     CriticalWarning { bit: 1 << 2, word: "media errors" },
 ];
 
-/// The health of a drive, or of an array: its worst member's.
+/// Health of a drive, or of the worst member of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
-    /// Mean erasures of a block / mean rating, in percent; 255 for all above.
+    /// Mean erases / mean rating of a block, in percent; at most 255.
     pub percentage_used: u8,
-    /// Blocks that the pool with the least spare can still lose, in percent of those at the start.
+    /// Remaining spare blocks of the pool with the fewest, in percent of the initial ones.
     pub available_spare: u8,
     /// True at end of life.
     pub read_only: bool,
-    /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
+    /// Lifetime host writes in units of 512,000 bytes, rounded up.
     pub data_units_written: u64,
     /// Pages that the host could not read, where data age.
     pub media_errors: Option<u64>,
-    /// True above `health.rate` of the host's reads.
+    /// True if failed host reads exceed `health.rate`.
     pub unreliable: bool,
-    /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
+    /// Scale of the simulation: each simulated byte stands for `scale` bytes.
     pub scale: u32,
 }
 
@@ -67,7 +68,7 @@ impl HealthReport {
         CRITICAL_WARNINGS.iter().filter(|it| sum & it.bit != 0).map(|it| it.word).collect()
     }
 
-    /// Content of a section.
+    /// Health from a results section.
     pub fn of(section: &Report) -> HealthReport {
         let errors = section.field("media_errors");
         HealthReport {
@@ -81,8 +82,8 @@ impl HealthReport {
         }
     }
 
-    /// The section `health`, without reads and power cuts, of which a drive keeps no account: of several drives what was
-    /// written is added, the rest is the worst.
+    /// Results section `health`, without reads and power cuts, which a drive does not count. For
+    /// several drives host writes are summed, and other values are the worst.
     pub(super) fn section(&self) -> Report {
         let section = section! {
             "critical_warning": Field::Follows(Formula(|it| json!(HealthReport::of(it).critical_warning()))),
@@ -115,7 +116,7 @@ impl Ssd {
         // Spare blocks from the factory.
         let losable = u64::from(self.geometry().losable_blocks());
         let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
-        // A pool that could lose none from the start has all of that until it lacks one.
+        // A pool without spare blocks at the start has 100 % until a block is missing.
         let available = (100 * spare).checked_div(losable).unwrap_or(100);
         let written = ageing.bytes_before + ftl.counters.host_bytes;
         HealthReport {

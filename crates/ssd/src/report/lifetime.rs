@@ -1,20 +1,20 @@
-//! The lifetime of a drive: bytes that the host may write under a load until the spare space is gone.
+//! Lifetime of a drive: host bytes under a load until the spare space is used up.
 //!
-//! The one estimator of the whole laboratory; everything that speaks of TBW, DWPD or years reads it:
+//! This is the only estimator; all reports of TBW, DWPD or years use it:
 //!
-//! `host bytes = bytes of the flash x rated erasures x evenness / write amplification`
+//! `host bytes = bytes of the flash x rated erases x evenness / write amplification`
 //!
-//! Write amplification is that of the measured interval, in bytes. Evenness is the mean erasures of a block
-//! when the drive ends / the rating, in this model of wear: a share of the blocks holds data that is never
-//! overwritten and wears not at all; the erasures of the others spread by rates that last, with a standard
-//! deviation in proportion to their mean, and by chance, with a variance in proportion to it. All three are
-//! measured since the load began. The drive ends when as many blocks have reached their rating as it can lose.
-//! Rules of wear levelling act, and cost writes, as blocks near their end: of a drive with one nothing is known
-//! before (of one that migrates under uniform writes, A rose from 3.3 to 4.0 over its life).
-//! A drive that has ended is asked for its erasures instead.
+//! Write amplification is measured in bytes over the interval. Evenness is the mean erases of a
+//! block at end of life / its rating, from a model with three measured parameters. A share of the
+//! blocks holds data that is never overwritten, and does not wear. Erases of the others differ by
+//! lasting rates, with a standard deviation proportional to the mean, and by chance, with a
+//! variance proportional to it. The drive ends when it cannot lose another block that has reached
+//! its rating. Wear levelling acts, and costs writes, when blocks approach their end: its effect is
+//! unknown before (write amplification of a migrating drive under uniform writes rose from 3.3 to
+//! 4.0 over its life). For a drive at end of life the actual erases count instead.
 //!
-//! That write amplification rises while the last blocks are retired is left out, so a life ends a
-//! little earlier. Wear before the load is not part of the estimate: it is of a new drive.
+//! The rise of write amplification while the last blocks retire is neglected, so a life ends
+//! slightly earlier. The estimate is for a new drive: wear before the load is excluded.
 
 use crate::Ssd;
 use crate::config::LevellingRule;
@@ -24,19 +24,19 @@ use crate::shape::Geometry;
 use serde_json::json;
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// An amount written by the host.
+/// An amount of host writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Milestone {
-    /// Bytes; for the whole drive if it is scaled.
+    /// Host bytes; for the whole drive if it is scaled.
     pub host_bytes: f64,
-    /// Lifetime in capacities of the drive.
+    /// The same amount in drive capacities.
     pub drive_writes: f64,
-    /// Drive writes a day over the years of service.
+    /// Drive writes per day over the years of service.
     pub drive_writes_per_day: f64,
 }
 
 impl Milestone {
-    /// Events of the first member are events of the array, once the others have taken as much.
+    /// For an array, the first member's event after an equal amount on all members.
     fn section(&self) -> Report {
         let section = section! {
             "host_bytes": Field::OfEach(self.host_bytes),
@@ -47,45 +47,44 @@ impl Milestone {
     }
 }
 
-/// Lifetime of a drive, with its factors. Factors and their uncertainty are fields, so that the
-/// estimate can be repeated.
+/// Lifetime of a drive, with its factors and their uncertainty, so that the estimate can be
+/// reproduced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifetimeReport {
-    /// Years of service to which the daily figures refer.
+    /// Years of service for daily figures.
     pub service_years: f64,
-    /// Host bytes of a new drive under this load; `None` where it wrote nothing. It is as good as
-    /// the number of erasures behind it.
+    /// Host bytes of a new drive under this load; `None` without host writes. Its accuracy depends
+    /// on the number of erases.
     pub estimate: Option<Milestone>,
-    /// The drive has ended: evenness is measured from its erasures.
+    /// True at end of life: evenness is measured.
     pub ended: bool,
     /// Data bytes of the flash.
     pub physical_bytes: f64,
-    /// Rated erasures of a block; the mean where they differ.
+    /// Rated erases of a block; the mean if they differ.
     pub rated_cycles: f64,
-    /// Mean erasures of a block at the end / its rating.
+    /// Mean erases of a block at end of life / its rating.
     pub evenness: f64,
-    /// Possible relative decrease of evenness: blocks not erased yet may be of either kind.
+    /// Possible relative decrease of evenness: blocks not erased yet may rest or have been spared
+    /// by chance.
     pub evenness_unsure: f64,
-    /// Evenness and uncertainty under a load in which blocks take turns, so that differences
-    /// between them do not last: one that goes through its addresses in order, each as often as the
-    /// others.
+    /// Evenness and uncertainty under a load in which blocks take turns, so that differences do not
+    /// last: sequential writes over all addresses.
     pub in_turns: [f64; 2],
-    /// Bytes programmed / bytes the host wrote, in the measured interval.
+    /// Programmed bytes / host bytes in the measured interval.
     pub amplification: Option<f64>,
-    /// Relative increase if cleaning had kept up with the host. Beyond the interval cleaning does,
-    /// so this is an error of its two ends. `None` where nothing was cleaned.
+    /// Relative increase of write amplification if garbage collection had kept up with the host,
+    /// which it does in the long run. `None` if nothing was cleaned.
     pub out_of_balance: Option<f64>,
-    /// Erasures in the measured interval.
+    /// Erases in the measured interval.
     pub erases: u64,
-    /// When the first block expired: host bytes since the drive was new, preconditioning included.
+    /// Lifetime host bytes at the first expired block, including preconditioning.
     pub first_expiry: Option<Milestone>,
-    /// Host bytes at the end of a pool's spare space.
+    /// Host bytes when a pool's spare space was used up.
     pub spare_gone: Option<Milestone>,
 }
 
 impl LifetimeReport {
-    /// The section `wear.lifetime`, from which the lab shows the reliable figures. The member
-    /// decides that ends first.
+    /// Results section `wear.lifetime`. For an array the member that ends first decides.
     pub(super) fn section(&self) -> Report {
         let milestone = |it: Option<Milestone>| it.map(|it| it.section());
         let [evenness_in_turns, unsure_in_turns] = self.in_turns;
@@ -112,17 +111,17 @@ impl LifetimeReport {
 const DAYS_PER_YEAR: f64 = 365.0;
 
 impl Ssd {
-    /// The lifetime under the load of the measured interval.
+    /// Lifetime under the load of the measured interval.
     pub(crate) fn lifetime(&self) -> LifetimeReport {
         let (ftl, geometry) = (&self.ftl, self.geometry());
         let (ageing, counts) = (ftl.ageing(), self.counts_now());
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
         let capacity = geometry.exported_pages() as f64 * page_bytes;
-        // Parity is programmed and counted as data, so its room is part of what the flash holds.
+        // Parity is programmed and counted as data, so its space counts as flash capacity.
         let parity = geometry.groups.as_ref().map_or(0, |it| it.parity_per_block() * it.units);
         let block_pages = f64::from(geometry.data_pages) + f64::from(parity);
         let physical = f64::from(geometry.blocks()) * block_pages * page_bytes;
-        // A part of each block represents all of it.
+        // The simulated part of each block represents the whole block.
         let scale = f64::from(self.config.scale);
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
         let milestone = |host_bytes: f64| Milestone {
@@ -134,8 +133,8 @@ impl Ssd {
         let amplification = share(counts.bytes_programmed, counts.host_bytes_written)
             .map(|each| each + self.slc_wear(counts.host_bytes_written));
         let (rated, [wear, in_turns]) = (self.mean_rating(), self.wear_at_end());
-        // Pages that need cleaning: programs other than moves. In balance each victim's superseded
-        // pages make room for as many of them.
+        // Programs except moves, which require garbage collection. In balance, each victim's
+        // superseded pages make room for as many.
         let new = ftl.counters.host_programs + ftl.counters.padding + ftl.counters.pair_copies;
         let victims = ftl.counters.cleaned() * u64::from(geometry.data_pages);
         let superseded = victims.saturating_sub(ftl.counters.victim_moves);
@@ -158,8 +157,8 @@ impl Ssd {
         }
     }
 
-    /// Extra or reduced wear of blocks with one bit per cell, relative to native ones, per host
-    /// byte; nothing where no key says what they are rated for.
+    /// Additional or reduced wear of blocks in one-bit mode per host byte, relative to native ones;
+    /// 0 without a configured rating.
     fn slc_wear(&self, host_bytes: u64) -> f64 {
         let keys = &self.config.slc_cache;
         let written = self.slc_written().filter(|_| host_bytes > 0);
@@ -175,8 +174,8 @@ impl Ssd {
         (0..blocks).map(|it| f64::from(ratings.of(Block(it)))).sum::<f64>() / f64::from(blocks)
     }
 
-    /// Evenness at the end, from the erasures under the load; or is, at the end. Then the same of a
-    /// load under which blocks take turns.
+    /// Evenness at end of life: predicted from the erases under the load, or measured. Then the
+    /// same for a load under which blocks take turns.
     fn wear_at_end(&self) -> [WearAtEnd; 2] {
         let (ftl, flash, geometry) = (&self.ftl, &self.flash, self.geometry());
         let ratings: Vec<f64> =
@@ -201,43 +200,43 @@ impl Ssd {
     }
 }
 
-/// Share of a pool's blocks that expire before the end; with the next one it ends.
+/// Share of a pool's blocks that may expire; one more ends the drive.
 fn losable_share(geometry: &Geometry) -> f64 {
     let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
     f64::from(geometry.losable_blocks()) / blocks
 }
 
-/// Evenness at the end of a drive, and its relative uncertainty.
+/// Evenness at end of life, and its relative uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct WearAtEnd {
     evenness: f64,
     unsure: f64,
 }
 
-/// Observed erasures of the blocks under a load.
+/// Observed erases of the blocks under a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
     /// Mean over all blocks.
     mean: f64,
-    /// Share of the blocks that were never erased.
+    /// Share of blocks that were never erased.
     never: f64,
-    /// Mean and variance over the others.
+    /// Mean and variance over the other blocks.
     mean_worn: f64,
     variance_worn: f64,
-    /// Lasting variance of relative erase rates: the least, as estimated, and the most.
+    /// Lasting variance of relative erase rates: lower bound, estimate, and upper bound.
     lasting: [f64; 3],
-    /// A rule of wear levelling will act.
+    /// True if wear levelling will act.
     is_levelled: bool,
 }
 
 impl Seen {
-    /// Erasures of each block in the first and second part of the load.
+    /// Erases of each block in the first and second part of the load.
     ///
-    /// Rates that last make blocks that were erased more often in one part be so in the other: their
-    /// relative variance is the covariance of the parts / the product of their means, with the standard
-    /// error of a covariance. Where there is one part, all of its variance may last, or none; a part in which
-    /// blocks were erased less than once on average counts for none, because a block that was erased a short
-    /// while ago has not had its next turn, which looks like rates that change.
+    /// Lasting rates make blocks erased more often in one part so in the other. Their relative
+    /// variance is the covariance of the parts / the product of their means, with the standard
+    /// error of a covariance. With a single part, all or none of the variance may last. Parts in
+    /// which blocks were erased less than once on average are ignored: a recently erased block has
+    /// not had its next turn yet, which looks like changing rates.
     fn of(parts: &[(f64, f64)], is_levelled: bool) -> Seen {
         let sums: Vec<f64> = parts.iter().map(|(first, second)| first + second).collect();
         let mean = moments(&sums).0;
@@ -257,8 +256,8 @@ impl Seen {
             let scale = first.0 * second.0;
             let found = products.sum::<f64>() / count / scale;
             let error = ERRORS * first.1 * second.1 / count.sqrt() / scale;
-            // A value below its error is insignificant: a root of noise would cost every short run
-            // a few percent.
+            // Values below the error are set to zero: noise under the root would cost every short
+            // run a few percent.
             let told = if found > error { found } else { 0.0 };
             [found - error, told, found + error].map(|it| it.clamp(0.0, most))
         } else {
@@ -268,25 +267,26 @@ impl Seen {
         Seen { mean, never, mean_worn: all.0, variance_worn, lasting, is_levelled }
     }
 
-    /// The erasures for blocks that take turns: those not erased rest, once the others had two
-    /// turns each, and how the others differ is where in a round the load began and ended.
+    /// The erases for blocks that take turns: blocks never erased rest, once the others had two
+    /// turns each. Differences between the others only depend on where in a round the load began
+    /// and ended.
     fn in_turns(self) -> Seen {
         if self.mean_worn < 2.0 * LEAST_TURNS {
             return Seen { mean_worn: 0.0, ..self };
         }
-        // Enough erasures that none is spared by chance.
+        // Enough erases that chance spares no block.
         let mean = self.mean.max(MANY);
         Seen { mean, variance_worn: 0.0, lasting: [0.0; 3], ..self }
     }
 
-    /// The end of a drive with that rating (`spread` is its standard deviation over the blocks), which can
-    /// lose that share of its blocks.
+    /// End of life with a mean rating and its standard deviation `spread` over the blocks, when the
+    /// share `losable` of the blocks may expire.
     fn at_end(self, rated: f64, spread: f64, losable: f64) -> WearAtEnd {
         let rest = self.at_rest();
         if self.mean_worn == 0.0 || rest >= 1.0 {
             return WearAtEnd { evenness: 1.0, unsure: 1.0 };
         }
-        // Blocks at rest cannot yet be distinguished from ones spared by chance.
+        // Resting blocks cannot yet be distinguished from blocks spared by chance.
         let spared = (self.never - rest) / (1.0 - rest);
         let worn = if self.is_levelled { 1.0 } else { 1.0 - rest };
         let deviations = above((losable / worn).min(0.5));
@@ -303,13 +303,13 @@ impl Seen {
             worn * low / rated
         };
         let [most, found, least] = self.lasting.map(evenness);
-        // Levelling acts on blocks near their end, and is unpredictable before.
+        // Wear levelling acts on blocks near their end; its effect is unknown before.
         let levelling = if self.is_levelled { 1.0 } else { 0.0 };
         let unsure = spared + 0.5 * (most - least).abs() / found + levelling;
         WearAtEnd { evenness: found, unsure }
     }
 
-    /// The share of the blocks that rest: what chance does not explain of those never erased.
+    /// Share of resting blocks: blocks never erased, less those that chance explains.
     fn at_rest(self) -> f64 {
         let by_chance = |at_rest: f64| {
             let worn = 1.0 - at_rest;
@@ -328,10 +328,10 @@ impl Seen {
     }
 }
 
-/// Standard errors of the confidence range of a covariance.
+/// Width of the confidence interval of a covariance, in standard errors.
 const ERRORS: f64 = 2.0;
 
-/// Minimum mean erasures of a block in a part of the load for lasting differences.
+/// Minimum mean erases of a block in a part of the load to detect lasting differences.
 const LEAST_TURNS: f64 = 1.0;
 
 /// Mean erasures after which chance has spared no block.
@@ -340,7 +340,7 @@ const MANY: f64 = 100.0;
 /// Bisection steps to full precision.
 const HALVINGS: usize = 60;
 
-/// Standard deviations above the mean beyond which that share of a normal distribution lies.
+/// Standard deviations above the mean that this share of a normal distribution exceeds.
 fn above(share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 10.0);
     for _ in 0..HALVINGS {
@@ -366,8 +366,8 @@ mod tests {
     use crate::device::Prepare;
     use engine::{Device, Random, Xoshiro256};
 
-    /// Exact to a block: predicted and actual losses at the end of drives agree. Several blocks may
-    /// expire with one write, so that the bounds are reached by most drives, not by each.
+    /// Predicted and actual losses at end of life agree to the block. One write may expire several
+    /// blocks, so most drives reach the bounds, but not all.
     #[test]
     fn the_end_is_predicted_for_the_block_with_which_it_comes() {
         let mut reached = [0; 2];
@@ -386,7 +386,7 @@ mod tests {
             };
             let mut ssd = Ssd::new(&config, seed).expect("its shape is sound");
             let mut random = Xoshiro256::new(seed, 0);
-            // Blocks of the worst pool without life, before the end.
+            // Expired blocks of the worst pool, before end of life.
             let mut most = 0;
             while !ssd.has_ended() {
                 most = expired(&ssd);
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn blocks_at_rest_are_told_from_those_spared_by_chance() {
-        // Poisson's share of zeros: none is at rest, however few erasures were seen.
+        // Poisson probability of zero: no block rests, even with few erases.
         for mean in [0.01, 0.3, 2.0] {
             let never = libm::exp(-mean);
             let seen = Seen { mean, never, ..seen(&[1.0, 1.0], &[1.0, 1.0]) };
@@ -435,7 +435,7 @@ mod tests {
             let unsure = seen.at_end(100.0, 0.0, 0.1).unsure;
             assert!((unsure - never).abs() < 1e-9, "{mean}: {unsure}");
         }
-        // Three of ten rest, and the others were erased twenty times each, as by a log.
+        // Three of ten blocks rest, and the others were erased twenty times each, as by a log.
         let erases: Vec<f64> = (0..10).map(|it| if it < 3 { 0.0 } else { 10.0 }).collect();
         let log = seen(&erases, &erases);
         assert!((log.at_rest() - 0.3).abs() < 1e-6);
@@ -457,7 +457,7 @@ mod tests {
             // The same blocks were erased 10 % more often in both parts.
             let end = seen(&half(11.0, 9.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
             assert!((1.0 / end.evenness - 1.0 - 0.1 * above(0.1)).abs() < 1e-6, "{end:?}");
-            // Other blocks were in the second part: a variance of 2 at a mean of 20.
+            // Other blocks in the second part: a variance of 2 at a mean of 20.
             let end = seen(&half(11.0, 9.0), &quarter).at_end(rated, 0.0, 0.1);
             let mean = end.evenness * rated;
             assert!((mean + above(0.1) * (0.1 * mean).sqrt() - rated).abs() < 1e-6, "{end:?}");

@@ -1,4 +1,4 @@
-//! The report of a drive after a run: counts, cleaning, wear, and utilisation of its units.
+//! Report of a drive after a run: counters, garbage collection, wear, and utilisation.
 
 mod fdp;
 mod fdp_warnings;
@@ -29,7 +29,7 @@ use engine::{SECTOR_BYTES, Time};
 use serde_json::{Value, json};
 use wear_rows::wear_map;
 
-/// Complete report of a drive: fields as there are sections of results.
+/// Complete report of a drive, with a field per results section.
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
@@ -43,9 +43,10 @@ pub struct SsdReport {
     pub maps: bool,
     /// Counts.
     pub counts: Counts,
-    /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
+    /// Pages programmed / pages written by the host, in whole or in part; `None` without host
+    /// writes.
     pub write_amplification: Option<f64>,
-    /// Bytes programmed / bytes the host wrote; `None` without host writes.
+    /// Bytes programmed / bytes written by the host; `None` without host writes.
     pub write_amplification_bytes: Option<f64>,
     /// Cleaning.
     pub cleaning: CleaningReport,
@@ -55,29 +56,29 @@ pub struct SsdReport {
     pub media: MediaBytes,
     /// SLC cache, if any.
     pub slc_cache: Option<SlcReport>,
-    /// Placement handles, of a drive that has some.
+    /// Placement handles, if any.
     pub fdp: Option<FdpReport>,
-    /// Copy-on-write snapshots, of a drive that keeps some.
+    /// Copy-on-write snapshots, if any.
     pub snapshots: Option<SnapshotsReport>,
     /// Wear.
     pub wear: WearReport,
-    /// Health, in the words of `NVMe`.
+    /// Health in the terms of `NVMe`.
     pub health: HealthReport,
-    /// Each unit, in order.
+    /// Utilisation of each unit.
     pub units: Vec<UnitReport>,
-    /// Submission queues of the host, where classes distinguish them.
+    /// Host submission queues, if they form classes.
     pub queues: Vec<QueueAccount>,
-    /// Share of the time in which each bus was in use.
+    /// Busy share of each bus.
     pub bus_busy: Vec<f64>,
-    /// Outcome of power cuts, for a drive with recovery.
+    /// Report on power cuts, for a drive with recovery.
     pub power: Option<PowerReport>,
-    /// Bytes of a flash page.
+    /// Size of a flash page in bytes.
     pub page_bytes: u64,
-    /// Media, where data age.
+    /// Media report, if data age.
     pub aged: Option<MediaReport>,
-    /// Bad blocks that are not worn, where there may be some.
+    /// Bad blocks other than worn ones, if modelled.
     pub bad: Option<BadReport>,
-    /// Heat, where it limits writes.
+    /// Thermal report, if temperature limits writes.
     pub thermal: Option<ThermalReport>,
 }
 
@@ -129,7 +130,7 @@ impl SsdReport {
             .with_some("power", self.power.as_ref().and_then(PowerReport::section))
     }
 
-    /// The ratios of the counts.
+    /// Derives the ratios of the counters.
     fn derive(&mut self) {
         let counts = &self.counts;
         self.write_amplification = ratio(counts.page_programs, counts.host_pages_written);
@@ -139,8 +140,8 @@ impl SsdReport {
     }
 }
 
-/// A submission queue of the host: what the device took from it. A waiting queue starves if no
-/// request of it was ever taken.
+/// Service of a host submission queue. A waiting queue starves if none of its requests was ever
+/// served.
 fn queue((number, it): (usize, &QueueAccount)) -> Value {
     json!({
         "queue": number,
@@ -153,16 +154,16 @@ fn queue((number, it): (usize, &QueueAccount)) -> Value {
     })
 }
 
-/// Cleaning besides its counts.
+/// Garbage collection besides its counters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CleaningReport {
-    /// Share of the victims' data pages that were superseded; `None` when nothing was cleaned.
+    /// Superseded share of the victims' data pages; `None` if nothing was cleaned.
     pub efficiency: Option<f64>,
-    /// Unit time per block cleaned, ns; `None` when nothing was cleaned.
+    /// Unit time per cleaned block, ns; `None` if nothing was cleaned.
     pub mean_block_ns: Option<f64>,
-    /// Unit time spent cleaning, summed over the units, ns.
+    /// Unit time spent on garbage collection, summed over units, ns.
     pub busy_ns: Time,
-    /// Blocks cleaned; immediate erasures count as one.
+    /// Number of cleaned blocks, including immediate erases.
     pub cleaned: u64,
 }
 
@@ -181,32 +182,34 @@ impl CleaningReport {
 
 /// Spare space of a drive, and its effective part.
 ///
-/// Blocks kept erased by the cleaning threshold, and open blocks, hold no superseded pages while
-/// cleaning keeps up.
+/// Blocks kept erased by the garbage collection threshold and open blocks hold no superseded pages
+/// while garbage collection keeps up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpareReport {
     /// Spare space / physical space, of data pages.
     pub nominal: f64,
-    /// The spare space without blocks kept erased or open.
+    /// Spare space without erased and open blocks.
     pub effective: f64,
     /// Spare space, in blocks.
     pub blocks: f64,
-    /// Blocks that the threshold of cleaning is to keep erased.
+    /// Blocks that the garbage collection threshold keeps erased.
     pub blocks_asked_erased: u64,
-    /// Kept and actual erased blocks: cleaning that yields to requests falls behind.
+    /// Blocks that are actually erased, up to the threshold: garbage collection that yields to
+    /// requests falls behind.
     pub blocks_kept_erased: u64,
-    /// True if timed cleaning may fall behind its threshold.
+    /// True if garbage collection in a timed run may fall behind its threshold.
     pub yields: bool,
-    /// Blocks open for writes.
+    /// Open blocks.
     pub blocks_open: u64,
-    /// The share of the blocks below which cleaning starts.
+    /// Garbage collection threshold as a share of blocks.
     pub min_free: f64,
-    /// Default of that share.
+    /// Default of that threshold.
     pub default_min_free: f64,
 }
 
 impl SpareReport {
-    /// The section `flash.spare`. Members of an array are alike, but their effective spares may differ.
+    /// Results section `flash.spare`. Members of an array have equal keys, but effective spare
+    /// space may differ.
     fn section(&self) -> Report {
         section! {
             "nominal": Field::same(self.nominal),
@@ -222,52 +225,54 @@ impl SpareReport {
     }
 }
 
-/// The wear of the blocks.
+/// Wear of the blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WearReport {
-    /// Mean erasures of a block.
+    /// Mean erases of a block.
     pub mean_erases: f64,
-    /// Standard deviation of the erasures over the blocks.
+    /// Standard deviation of erases over the blocks.
     pub std_erases: f64,
-    /// Erasures of the most erased block.
+    /// Erases of the most-erased block.
     pub max_erases: u32,
-    /// Mean remaining erasures.
+    /// Mean remaining erases.
     pub mean_remaining: f64,
-    /// Standard deviation of the remaining erasures.
+    /// Standard deviation of remaining erases.
     pub std_remaining: f64,
-    /// Blocks erased at least as often as rated.
+    /// Blocks that have reached their rating.
     pub expired_blocks: u64,
-    /// Expired blocks that are no longer used.
+    /// Expired blocks that are retired.
     pub retired_blocks: u32,
-    /// Blocks that the pool with the least spare space can still lose.
+    /// Remaining spare blocks of the pool with the least spare space.
     pub spare_blocks: u32,
-    /// True at the end of a pool's spare space: the drive takes no more writes.
+    /// True once a pool's spare space is used up, so that the drive accepts no more writes.
     pub ended: bool,
-    /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
+    /// Blocks by remaining erases / mean remaining erases, in steps of 10 %; the last step includes
+    /// all above.
     pub remaining_of_mean: [u64; REMAINING_STEPS],
-    /// Blocks by remaining / rated erasures, in steps of 5 %; the last holds those never erased.
+    /// Blocks by remaining / rated erases, in steps of 5 %; the last step holds blocks never
+    /// erased.
     pub remaining_of_rated: [u64; REMAINING_STEPS],
     /// Number of blocks by erase count, ascending.
     pub blocks_by_erases: Vec<(u32, u64)>,
     /// Lifetime of the drive.
     pub lifetime: LifetimeReport,
-    /// Erasures by place.
+    /// Erases by location.
     pub map: WearMap,
 }
 
-/// Steps in which the distribution of remaining life is reported: 0 to 2 means, 0 to 1 ratings.
+/// Number of steps of the remaining-life distribution: 0 to 2 means, 0 to 1 ratings.
 pub const REMAINING_STEPS: usize = 21;
 
-/// Activity of one unit.
+/// Utilisation of a unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitReport {
     /// Name, such as `package 3` or `package 3 die 1`.
     pub name: String,
     /// Busy share of the time.
     pub busy: f64,
-    /// Share of the time in which that was cleaning.
+    /// Share of the time spent on garbage collection.
     pub cleaning: f64,
-    /// Mean number of waiting pages.
+    /// Mean number of queued pages.
     pub queue_mean: f64,
     /// Pages read or programmed for the host.
     pub operations: u64,
@@ -325,7 +330,7 @@ impl Ssd {
         }
     }
 
-    /// Times of units and buses up to `end`, since the account began.
+    /// Busy times of units and buses up to `end`, since the last reset.
     pub(crate) fn spent(&self, end: Time) -> Spent {
         let mut spent =
             Spent { time: end, units: self.unit_accounts(end), buses_ns: self.bus_busy_ns(end) };
@@ -335,7 +340,7 @@ impl Ssd {
         spent
     }
 
-    /// The account at the end of a run that ended at `end`, and began at 0 or where the account did.
+    /// Report of a run that ended at `end` and began at 0 or at the last reset.
     pub fn account(&self, end: Time) -> SsdReport {
         let Spent { time, units, buses_ns } = self.spent(end);
         let mut report = SsdReport {
@@ -387,7 +392,7 @@ impl Ssd {
         for block in blocks {
             let life = f64::from(self.flash.life(block));
             expired_blocks += u64::from(self.flash.life(block) == 0);
-            // With no life left, 0 / 0 becomes step 0.
+            // Without remaining life 0 / 0 becomes step 0.
             of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
             let rated = f64::from(self.flash.ratings().of(block));
             of_rated[(last as f64 * life / rated) as usize] += 1;
@@ -434,8 +439,8 @@ impl UnitReport {
 }
 
 impl WearReport {
-    /// The section `wear`. Members of an array have equally many blocks, so means of means are means; the rest of a
-    /// block's life is compared with the mean of its own member.
+    /// Results section `wear`. Members of an array have the same number of blocks, so means of
+    /// means are means. Remaining life of a block is relative to its own member's mean.
     fn section(&self) -> Report {
         let steps = |counts: &[u64]| Field::Histogram(counts.to_vec());
         section! {

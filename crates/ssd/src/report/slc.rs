@@ -7,24 +7,24 @@ use crate::device::{Field, Report};
 use engine::Time;
 use serde_json::{Map, Value, json};
 
-/// The SLC cache in a run. Sizes are bytes of data of the host.
+/// SLC cache in a run; sizes are bytes of host data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlcReport {
     /// Host bytes written to the cache.
     pub written: u64,
-    /// Host bytes written to native blocks.
+    /// Host bytes written directly to native blocks.
     pub direct: u64,
-    /// Host bytes written while space came from folded blocks alone.
+    /// Host bytes written while only folding freed space.
     pub forced: u64,
     /// Bytes folded.
     pub folded: u64,
-    /// Host bytes at its first fill; none if it never was.
+    /// Host bytes at the first fill; `None` if the cache never filled.
     pub cliff_at: Option<u64>,
-    /// Final content, in whole blocks.
+    /// Final content in whole blocks.
     pub held: u64,
     /// Time in each state.
     pub states: Vec<(&'static str, Time)>,
-    /// The states in order.
+    /// Sequence of states.
     pub phases: Vec<SlcStretch>,
 }
 
@@ -37,14 +37,14 @@ pub struct SlcStretch {
     pub from: Time,
     /// Duration, ns.
     pub time: Time,
-    /// Bytes that the host wrote meanwhile.
+    /// Host bytes written during the period.
     pub written: u64,
-    /// Content at its end, in whole blocks.
+    /// Content at the end of the period, in whole blocks.
     pub held: u64,
 }
 
 impl SlcReport {
-    /// The section `slc_cache`: what went through it, and its states in order.
+    /// Results section `slc_cache`: traffic, and sequence of states.
     pub(super) fn section(&self) -> Report {
         let seconds = |ns: Time| ns as f64 / 1e9;
         let states =
@@ -72,7 +72,7 @@ impl SlcReport {
 }
 
 impl Ssd {
-    /// Bytes that the host wrote to the SLC cache, if there is one.
+    /// Host bytes written to the SLC cache, if there is one.
     pub fn slc_written(&self) -> Option<u64> {
         let groups = self.geometry().groups.as_ref()?;
         let (_, pages, _) = self.cache.slc_account()?.account(0);
@@ -81,7 +81,7 @@ impl Ssd {
         Some(pages * u64::from(groups.unit_bytes))
     }
 
-    /// True if the host writes to the cache in a state.
+    /// True if host writes go to the cache in a state.
     fn writes_to_slc(&self, state: SlcState) -> bool {
         let folds_first = self.config.slc_cache.when_full == WhenFull::Fold;
         state == SlcState::Fast || state == SlcState::Forced && folds_first

@@ -1,13 +1,13 @@
-//! Wear map of a drive from the erasures of its blocks.
+//! Wear map of a drive, from the erases of its blocks.
 
 use crate::device::{MOST_CELLS, WearCell, WearMap};
 use crate::ids::Unit;
 use crate::shape::Geometry;
 
-/// Rows of a drive's map at most.
+/// Maximum number of rows.
 const MOST_ROWS: u32 = 64;
 
-/// The map: a row for each unit, or for several in a row.
+/// Wear map: one row per unit, or per several consecutive units.
 pub(super) fn wear_map(geometry: &Geometry, erases: &[u32]) -> WearMap {
     let units_per_row = geometry.units.div_ceil(MOST_ROWS);
     let blocks_per_unit = erases.len() / geometry.units as usize;

@@ -1,21 +1,21 @@
-//! Constraints between the keys of ageing, failures and heat.
+//! Constraints on the keys of ageing, failures and temperature.
 
 use crate::config::{EccKind, Media, Reference, SsdConfig};
 use crate::media::{Ladder, Law, Outcome, Rebuilt, hard_rate};
 use engine::Time;
 use options::Invalid;
 
-/// Range of thermal times.
+/// Range of thermal time constants.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
-/// Checks a drive whose data age, whose blocks go bad, or which becomes hot.
+/// Checks ageing, bad blocks and temperature.
 pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
     media(config)?;
     bad_blocks(config)?;
     thermal(config)
 }
 
-/// Checks the law of ageing, and the correction.
+/// Checks the ageing law and error correction.
 fn media(config: &SsdConfig) -> Result<(), Invalid> {
     let Some(law) = Law::new(&config.media) else { return Ok(()) };
     let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
@@ -71,9 +71,9 @@ fn media(config: &SsdConfig) -> Result<(), Invalid> {
     longest_read(config, &Ladder::new(ecc, retry, new))
 }
 
-/// The raw error rate that hard decoding corrects.
+/// Raw bit error rate that hard decoding corrects.
 fn hard_of(config: &SsdConfig) -> Result<f64, Invalid> {
-    /// Data of a codeword, and the share of its bits that codes correct at most: one in 16.
+    /// Range of codeword data bytes, and maximum share of correctable bits: one in 16.
     const CODEWORDS: std::ops::RangeInclusive<u64> = 128..=1 << 16;
     let ecc = &config.ecc;
     if ecc.kind == EccKind::Bch {
@@ -97,7 +97,7 @@ fn hard_of(config: &SsdConfig) -> Result<f64, Invalid> {
     Ok(hard_rate(ecc))
 }
 
-/// The numbers of how data age: each has a least and a most with which sums stay finite.
+/// Checks the ranges of ageing coefficients, within which sums stay finite.
 fn numbers(media: &Media) -> Result<(), Invalid> {
     for (key, number, least, most) in [
         ("device.media.activation", media.activation, 0.0, 3.0),
@@ -120,7 +120,7 @@ fn numbers(media: &Media) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Blocks that are bad and not worn.
+/// Checks bad blocks other than worn ones.
 fn bad_blocks(config: &SsdConfig) -> Result<(), Invalid> {
     let spares = &config.spares;
     for (key, chance) in [
@@ -144,7 +144,7 @@ fn bad_blocks(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Heat: a drive whose writes wait must cool.
+/// Checks temperature: a drive whose writes wait must cool down.
 fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
     let thermal = &config.thermal;
     let Some(limit) = thermal.limit.0 else { return Ok(()) };
@@ -183,7 +183,7 @@ fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Failures that are not wear.
+/// Checks failures other than wear.
 fn failures(config: &SsdConfig) -> Result<(), Invalid> {
     let spares = &config.spares;
     if !(0.0..1.0).contains(&spares.sick_dies) {
@@ -237,7 +237,7 @@ fn scrub(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The time of a read beyond its first sense has 32 bits.
+/// The additional time of a read after its first sense must fit 32 bits.
 fn longest_read(config: &SsdConfig, ladder: &Ladder) -> Result<(), Invalid> {
     let types = 0..config.cell.bits as usize;
     let sense = types.map(|kind| config.timing.read.of_type(kind).ns()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The part of the shape that a block buffer needs.
+//! Shape of a block buffer.
 
 use super::Geometry;
 use crate::config::SsdConfig;
@@ -10,9 +10,9 @@ const BLOCK: &str = "device.block_buffer.block";
 const FLUSHES: &str = "device.block_buffer.flushes";
 const AHEAD: &str = "device.block_buffer.read_ahead";
 
-/// The largest block, and the most that is read ahead.
+/// Maximum size of a block, and of read-ahead.
 const LARGEST: u64 = 1 << 28;
-/// Blocks of a buffer at most: the one that leaves is searched for among all.
+/// Maximum number of blocks in a buffer; evictions search all of them.
 const MOST_BLOCKS: u64 = 1 << 16;
 
 impl Geometry {
@@ -25,7 +25,7 @@ impl Geometry {
         u64::from(self.data_pages) * if is_striped { u64::from(self.pools) } else { 1 }
     }
 
-    /// Logical pages of a block of the block buffer.
+    /// Logical pages per block of the block buffer.
     pub fn gathered_pages(&self, config: &SsdConfig) -> u64 {
         match config.block_buffer.block {
             None => self.gathered_by_default(config),
@@ -40,7 +40,7 @@ impl Geometry {
     /// Constraints of a block buffer.
     ///
     /// # Errors
-    /// [`Invalid`], which names the keys.
+    /// [`Invalid`], with the keys.
     pub fn check_block_buffer(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let keys = &config.block_buffer;
         let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));

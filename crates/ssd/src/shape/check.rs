@@ -1,4 +1,4 @@
-//! Checks of a configuration: single counts and sizes, and the spare space.
+//! Checks of a configuration: counts, sizes, and spare space.
 
 use crate::config::{
     ActiveBlocks, ControlLine, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool,
@@ -8,20 +8,20 @@ use crate::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size, percent_meant};
 
-/// A stage of an operation has 32 bits of nanoseconds.
+/// Maximum duration of a stage: 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 
-/// Maximum spare space, relative to the exported capacity. Drives are sold with up to 1 or so; of
-/// more, three quarters of the flash, the number is most likely a percentage.
+/// Maximum spare space relative to the exported capacity. Drives are sold with up to about 1; a
+/// value above 3, three quarters of the flash, is most likely a percentage.
 const MOST_OVER_PROVISIONING: f64 = 3.0;
 
-/// The spare area has room for a page's number and order, if that is kept.
+/// The spare area must hold a page's logical page number and program number, if stored.
 fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     const EACH: u64 = 8;
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    // With a write buffer the bus rate may count data alone.
+    // With a write buffer the bus rate may count data only.
     if config.is_buffered()
         || !config.persistence.is_ordered()
         || config.spare_size.bytes() >= needed
@@ -86,7 +86,7 @@ pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Counts and sizes that stand alone: positive, dividing, addressable.
+/// Checks counts and sizes: positive, divisible, addressable.
 pub(crate) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     let counts = [
         ("device.channels", config.channels),
@@ -177,10 +177,10 @@ pub(crate) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Another way out for a drive that is too large.
+/// Alternative remedy for a drive that is too large.
 pub(super) const SCALE: &str = ", or simulate a part of each block (device.scale)";
 
-/// Without a write buffer the scaled part is a number of pages; with one, of word lines.
+/// The simulated part is a number of pages without a write buffer, and of word lines with one.
 fn scale(config: &SsdConfig) -> Result<(), Invalid> {
     let (pages, scale) = (config.pages_per_block, config.scale);
     let least = if config.summary_page { 2 } else { 1 };
@@ -261,7 +261,7 @@ pub(crate) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invali
     pairs(config, granule)
 }
 
-/// Checks gang, interleaving, pools, spans and active blocks against each other.
+/// Checks gang, interleaving, pools, spans and open blocks against each other.
 pub(crate) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let shared_control = config.gang != Gang::SharedBus;
     let held = shared_control && config.control_line == ControlLine::Held;
@@ -312,7 +312,7 @@ pub(crate) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), In
     Ok(())
 }
 
-/// The key of the spare space, and a pool's remaining logical pages.
+/// Key of the spare space, and logical pages left in a pool.
 pub(crate) fn spare(
     config: &SsdConfig,
     pool_blocks: u32,

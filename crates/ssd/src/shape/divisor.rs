@@ -1,9 +1,9 @@
-//! Division by a constant that is only known at run time, as a multiplication.
+//! Division by a run-time constant, as a multiplication.
 
-/// Divides numbers of which the product with the divisor is below 2^64, as 32-bit numbers are.
+/// Divides numbers whose product with the divisor is below 2^64, such as 32-bit numbers.
 ///
-/// With m = floor(2^64 / d) + 1, the high half of n m is n / d where n d < 2^64: the error of m is
-/// at most 1, so that of the product is at most n / 2^64, below the critical 1 / d.
+/// With m = floor(2^64 / d) + 1, the high half of n m is n / d if n d < 2^64: the error of m is at
+/// most 1, so the product's is at most n / 2^64, below the critical 1 / d.
 #[derive(Debug, Clone, Copy)]
 pub struct Divisor {
     divisor: u32,
@@ -11,9 +11,9 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// For a positive divisor.
+    /// A divisor; it must be positive.
     pub fn new(divisor: u32) -> Self {
-        // For 1 the multiplier would be 2^64; `quotient` does without it.
+        // For 1 the multiplier would be 2^64; `quotient` handles this case.
         Divisor { divisor, multiplier: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
     }
 
@@ -55,7 +55,7 @@ mod tests {
             for d in [d, small] {
                 prop_assert_eq!(Divisor::new(d).quotient(n), n / u64::from(d));
             }
-            // Rounding would show at multiples and their neighbours.
+            // Rounding errors would show at multiples and their neighbours.
             let multiple = n / u64::from(small) * u64::from(small);
             prop_assert_eq!(Divisor::new(small).quotient(multiple), multiple / u64::from(small));
             prop_assert_eq!(Divisor::new(small).remainder(multiple), 0);

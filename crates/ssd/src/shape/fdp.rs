@@ -1,4 +1,4 @@
-//! Constraints of placement handles on other keys, and on the spare space.
+//! Constraints between placement handles, other keys, and spare space.
 
 use super::Geometry;
 use super::check::spare;
@@ -11,10 +11,10 @@ const HANDLES: &str = "device.fdp.handles";
 const GROUPS: &str = "device.fdp.groups";
 
 impl Geometry {
-    /// Keys that cannot stand together with handles are refused.
+    /// Rejects keys that are incompatible with handles.
     ///
     /// # Errors
-    /// [`Invalid`], which names them.
+    /// [`Invalid`], with the keys.
     pub fn check_fdp(config: &SsdConfig) -> Result<(), Invalid> {
         let fdp = &config.fdp;
         if fdp.handles > MOST_HANDLES {
@@ -83,7 +83,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// The dies divide into the reclaim groups.
+    /// Dies must divide into reclaim groups.
     fn check_reclaim_groups(config: &SsdConfig) -> Result<(), Invalid> {
         let (groups, handles) = (config.fdp.groups, config.fdp.handles);
         if groups == 0 {
@@ -127,8 +127,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// Maximum content of a reclaim group beyond its share of the exported pages: half of the spare
-    /// space left by open and erased blocks, less if a victim or two-pass programs need more.
+    /// Maximum content of a reclaim group above its share of the exported pages: half of the spare
+    /// space without open and erased blocks, or less if a victim or two-pass programs need more.
     pub fn lent_by_group(&self, config: &SsdConfig) -> u64 {
         let Some(groups) = self.groups.filter(|_| self.reclaim_groups > 1) else { return 0 };
         if config.cell.program == Program::TwoPass {
@@ -142,7 +142,7 @@ impl Geometry {
         if !config.is_volatile() {
             return half;
         }
-        // A victim gains more than its padding.
+        // A victim must free more than its padding.
         let padded = f64::from(2 * config.frontiers_of_host() + 1);
         let kept = domains * u64::from(self.kept_pages());
         let most = (physical - kept.min(physical)) as f64
@@ -150,10 +150,10 @@ impl Geometry {
         half.min((most as u64).saturating_sub(self.pages_per_pool))
     }
 
-    /// The spare space must hold the units of all handles and of copies, and the erased reserve.
+    /// Spare space must hold the open units of all handles and copies, and the erased reserve.
     ///
     /// # Errors
-    /// [`Invalid`], which names the handles and how many there may be.
+    /// [`Invalid`], with the handles and their maximum number.
     pub fn check_handles(&self, config: &SsdConfig) -> Result<(), Invalid> {
         if !config.fdp.chooses() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Geometry {
         Err(Invalid::new(&[HANDLES, "device.fdp.isolation", key], problem))
     }
 
-    /// Spare space in open reclaim units, of a drive whose host has several handles.
+    /// Spare space in open reclaim units, for a drive with several handles.
     pub fn spare_in_open(&self, config: &SsdConfig) -> Option<SpareInOpen> {
         let fdp = &config.fdp;
         if !fdp.chooses() {

@@ -1,31 +1,31 @@
-//! The layout of a logical page on the flash: a part of a flash page, or several of them, in one package
-//! or spread over some.
+//! Layout of a logical page on the flash: part of a flash page, or several of them, in one package
+//! or across some.
 
 use crate::config::{Gang, SsdConfig};
 use options::{Invalid, Size};
 
-/// Packages over which a logical page may be spread: sets of them are bits of a word.
+/// Maximum number of packages of a logical page; a word holds a bitmap of them.
 const WIDEST_SPAN: u32 = 64;
 
-/// A logical page in terms of flash pages.
+/// A logical page in flash pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granule {
-    /// Logical pages of a flash page: more than 1 when they are smaller than it.
+    /// Logical pages per flash page: more than 1 if they are smaller.
     pub parts: u32,
-    /// Flash pages of a logical page: more than 1 when it is larger than they are.
+    /// Flash pages per logical page: more than 1 if it is larger.
     pub flash_pages: u32,
-    /// Packages over which they are striped by flash page.
+    /// Number of packages over which the flash pages are striped.
     pub span: u32,
-    /// True for a synchronous gang: what one of them does, all do.
+    /// True for a synchronous gang, whose packages act together.
     pub synchronous: bool,
 }
 
 impl Granule {
-    /// The granule of a configuration; a synchronous gang's logical page is one page of each of its
-    /// packages.
+    /// Layout for a configuration; in a synchronous gang a logical page is one page of each
+    /// package.
     ///
     /// # Errors
-    /// Sizes and spans that do not divide, and a span that its gang does not allow.
+    /// When sizes or spans do not divide, or the gang does not allow the span.
     pub fn new(config: &SsdConfig) -> Result<Granule, Invalid> {
         let page = config.page_size.bytes();
         let synchronous = config.gang == Gang::SharedControlSync;
@@ -51,7 +51,7 @@ impl Granule {
             return Err(Invalid::new(&keys, problem));
         }
         let keys = ["device.logical_page", "device.page_size"];
-        // With a write buffer any part of a page is possible.
+        // With a write buffer a logical page may be any integer fraction of a flash page.
         let quarter = config.is_buffered() || page.is_multiple_of(4) && logical >= page / 4;
         if logical < page && quarter && page.is_multiple_of(logical) && logical.is_multiple_of(512)
         {
@@ -95,25 +95,25 @@ impl Granule {
         Ok(granule)
     }
 
-    /// Flash pages of a logical page in each package of its span.
+    /// Flash pages of a logical page per package.
     #[inline]
     pub fn pages_per_lane(self) -> u32 {
         if self.span == 1 { self.flash_pages } else { self.flash_pages / self.span }
     }
 
-    /// Logical pages of a block; pages at its end that make no whole one stay unused.
+    /// Logical pages per block; leftover pages at the block's end stay unused.
     pub fn per_block(self, config: &SsdConfig) -> u32 {
         data_pages(config) * self.parts / self.pages_per_lane()
     }
 
-    /// Number of the flash pages `first..first + count` of a logical page in package `lane` of its
-    /// span.
+    /// Number of flash pages among `first..first + count` of a logical page that are in package
+    /// `lane`.
     #[inline]
     pub fn pages_in_lane(self, first: u32, count: u32, lane: u32) -> u32 {
         if self.span == 1 {
             return count;
         }
-        // Pages below `end` that are `lane` modulo the span.
+        // Number of pages below `end` in package `lane`.
         let below = |end: u32| (end + self.span - 1 - lane) / self.span;
         below(first + count) - below(first)
     }

@@ -1,65 +1,65 @@
-//! Grouping of logical pages with a write buffer: into *groups*, which one die programs at once,
-//! and these into *superblocks*, a block of each plane of every die.
+//! Groups of logical pages behind a write buffer: a die programs a *group* at once; a *superblock*
+//! is a block of each plane of every die.
 //!
 //! A group is planes x bits x page size; a logical page is part of a flash page, one, or several.
-//! Within a group the pages of one type come first, plane by plane: so data that was written in a row is
-//! read in one operation of all planes. The groups of a superblock go round the dies; every k-th is
-//! parity where the configuration asks for it, and the last is where a rest remains.
+//! Within a group, pages of one type come first, plane by plane, so all planes read sequentially
+//! written data in one operation. Groups of a superblock rotate over the dies. If configured, every
+//! k-th is parity, and so is the last of a remainder.
 
 use crate::config::{Program, Reclaim, SsdConfig};
 use crate::ids::Block;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// Operations of a die have a bitmap of their planes.
+/// Maximum number of planes; operations of a die have a bitmap of them.
 const MOST_PLANES: u32 = 32;
-/// Dies, groups and cores are numbered within events of 20 bits.
+/// Maximum number of dies; events have 20 bits for dies, groups and cores.
 const MOST_DIES: u32 = 4096;
 
 /// Shape of groups and of units of cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Groups {
-    /// Dies of the drive; die d is on channel d mod channels.
+    /// Number of dies; die d is on channel d mod channels.
     pub dies: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Dies over which the groups of a block go round: all of a superblock, or one.
+    /// Dies over which a block's groups rotate: all dies of a superblock, or one.
     pub width: u32,
-    /// The blocks of different domains lie on different dies.
+    /// True if blocks of different domains are on different dies.
     apart: bool,
-    /// Planes of a die.
+    /// Planes per die.
     pub planes: u32,
-    /// Rows of a group: pages of different type that each plane contributes.
+    /// Rows per group: pages of different type per plane.
     pub rows: u32,
     /// Data of a flash page, bytes.
     pub page_bytes: u32,
     /// Data of a logical page, bytes.
     pub unit_bytes: u32,
-    /// Logical pages of a group.
+    /// Logical pages per group.
     pub units: u32,
-    /// Groups of a block that hold data.
+    /// Data groups per block.
     pub per_block: u32,
-    /// Logical pages with data in the last group; behind these the summary of the block begins.
+    /// Logical pages in the last data group; the block's summary starts behind them.
     pub last_units: u32,
     /// Summary groups at the end.
     pub summary_groups: u32,
-    /// Word lines of a block, or pages where these are programmed one by one.
+    /// Word lines per block, or pages if programmed singly.
     rounds: u32,
-    /// One group in `parity_of` is parity; 0: none.
+    /// One group in `parity_of` is parity; 0 without parity.
     pub parity_of: u32,
 }
 
-/// The number and the order of the program of a logical page, in the summary of its block; and of the block its
-/// opening, its erasures and the start.
+/// Summary entry: number and program number of a logical page. The summary also holds the block's
+/// opening number, erases, and start.
 const SUMMARY_ENTRY: u64 = 8;
 const SUMMARY_HEADER: u64 = 24;
 
-/// Bytes of the summary of a block of `units` logical pages.
+/// Size of the summary of a block with `units` logical pages, bytes.
 pub fn summary_bytes(units: u32) -> u64 {
     u64::from(units) * SUMMARY_ENTRY + SUMMARY_HEADER
 }
 
-/// Groups with data, and logical pages in the last of them. The rest of the block is its summary.
+/// Number of data groups, and logical pages in the last; the rest of the block is its summary.
 fn with_summary(
     config: &SsdConfig,
     groups: u32,
@@ -79,12 +79,12 @@ fn with_summary(
     Ok((data.div_ceil(units), (data - 1) % units + 1))
 }
 
-/// A group by its index among its block's data groups.
+/// Location of a block's data group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The die.
     pub die: u32,
-    /// A group of parity follows on this die.
+    /// Die of the parity group that follows, if any.
     pub parity: Option<u32>,
 }
 
@@ -92,7 +92,7 @@ impl Groups {
     /// Groups of a configuration.
     ///
     /// # Errors
-    /// Counts and sizes that do not go together.
+    /// When counts and sizes are incompatible.
     pub fn new(config: &SsdConfig) -> Result<Groups, Invalid> {
         let cell = &config.cell;
         let planes = config.planes_per_die;
@@ -181,13 +181,12 @@ impl Groups {
         })
     }
 
-    /// The groups on a subset of more dies.
+    /// The groups on another number of dies.
     pub fn on(self, dies: u32, channels: u32) -> Groups {
         Groups { dies, channels, ..self }
     }
 
-    /// Groups of one page, in lines of one block, without dies: the units of the drive have the
-    /// pages.
+    /// Groups of one page, in blocks without dies: the drive's units hold the pages.
     pub fn of_pages(unit_bytes: u32, data_pages: u32, pages_per_block: u32) -> Groups {
         Groups {
             dies: 0,
@@ -207,44 +206,44 @@ impl Groups {
         }
     }
 
-    /// Data of a group, bytes.
+    /// Data of a group in bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.units) * u64::from(self.unit_bytes)
     }
 
-    /// Logical pages of a block.
+    /// Data pages per block.
     pub fn units_per_block(&self) -> u32 {
         (self.per_block - 1).saturating_mul(self.units).saturating_add(self.last_units)
     }
 
-    /// Logical pages of a group of a block that hold data.
+    /// Data pages in a group of a block.
     #[inline]
     pub fn units_of(&self, group: u32) -> u32 {
         if group + 1 == self.per_block { self.last_units } else { self.units }
     }
 
-    /// Groups of a block that are parity.
+    /// Parity groups per block.
     pub fn parity_per_block(&self) -> u32 {
         if self.parity_of == 0 { 0 } else { self.per_block.div_ceil(self.parity_of - 1) }
     }
 
-    /// Logical pages that the summary of a block takes.
+    /// Logical pages taken by a block's summary.
     pub fn summary_units(&self) -> u32 {
         self.summary_groups * self.units + self.units - self.last_units
     }
 
-    /// Rows of a block that a die has: the rows read by a scan.
+    /// Rows of a block per die: the rows that a scan reads.
     pub fn rows_of_die(&self) -> u32 {
         self.rounds * self.rows
     }
 
-    /// Logical pages of a row of a group: what all planes read at once.
+    /// Logical pages per row of a group: one read of all planes.
     pub fn units_per_row(&self) -> u32 {
         self.units / self.rows
     }
 
-    /// Position of a block's group; where dies are cleaned separately, the block's die is `block /
-    /// blocks of a die`.
+    /// Location of a block's group; if dies are cleaned separately, a block's die is `block /
+    /// blocks per die`.
     #[inline]
     pub fn place(&self, first_die: u32, group: u32) -> Place {
         let (mut at, mut parity) = (group, None);
@@ -258,20 +257,20 @@ impl Groups {
         Place { die: first_die + at % self.width, parity }
     }
 
-    /// Rounds of a block: its word lines, or the pages of one die.
+    /// Rounds per block: word lines, or pages of a die.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// Round of a group in its block: its word line, or its page of one.
+    /// Round of a group in its block: its word line, or its page.
     #[inline]
     pub fn round_of(&self, group: u32) -> u32 {
         let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
         (group + parity) / self.width
     }
 
-    /// The die and the round of a group; parity groups have their number in `stripe_of`, after the
-    /// data.
+    /// Die and round of a group; parity groups have the number that `stripe_of` uses, after the
+    /// data groups.
     #[inline]
     pub fn die_and_round_of(&self, first_die: u32, group: u32) -> (u32, u32) {
         let at = if group < self.per_block {
@@ -285,8 +284,8 @@ impl Groups {
         (first_die + at % self.width, at / self.width)
     }
 
-    /// Groups of a group's stripe, including its parity under a number after the data; nothing
-    /// without parity.
+    /// Groups of a group's stripe, with its parity numbered after the data groups; `None` without
+    /// parity.
     pub fn stripe_of(&self, group: u32) -> Option<impl Iterator<Item = u32> + use<>> {
         let data = self.parity_of.checked_sub(1)?;
         let stripe = group / data;
@@ -294,7 +293,7 @@ impl Groups {
         Some((stripe * data..end).chain([self.per_block + stripe]))
     }
 
-    /// Logical pages of a block up to the end of the stripe of a group: from then on its parity is there.
+    /// Logical pages of a block up to the end of a group's stripe, after which its parity exists.
     pub fn stripe_end(&self, group: u32) -> u32 {
         let data = self.parity_of.max(2) - 1;
         let end = (group / data + 1) * data;
@@ -305,14 +304,14 @@ impl Groups {
         }
     }
 
-    /// The first die of the dies of a block.
+    /// First die of a block.
     #[inline]
     pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {
         if self.apart { block.0 / blocks_per_domain * self.width } else { 0 }
     }
 
-    /// Bytes of flash pages of a row that logical page `unit` of a group takes: the row, the first
-    /// plane, how many planes, and the bytes in each.
+    /// Flash pages of logical page `unit` of a group: row, first plane, number of planes, and bytes
+    /// in each.
     #[inline]
     pub fn span(&self, unit: u32) -> Span {
         let from = u64::from(unit) * u64::from(self.unit_bytes);
@@ -327,21 +326,21 @@ impl Groups {
         }
     }
 
-    /// The name of a die.
+    /// Name of a die.
     pub fn die_name(&self, die: u32) -> String {
         format!("channel {} die {}", die % self.channels, die / self.channels)
     }
 }
 
-/// Position of a logical page in its group.
+/// Location of a logical page in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The row, which is the type of the page.
+    /// Row, which is the page type.
     pub row: u32,
-    /// The first plane.
+    /// First plane.
     pub plane: u32,
     /// Touched flash pages.
     pub pages: u32,
-    /// Bytes in each.
+    /// Bytes in each flash page.
     pub bytes: u32,
 }

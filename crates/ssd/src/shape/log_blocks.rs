@@ -1,4 +1,4 @@
-//! The part of the shape that log blocks need.
+//! Shape of a drive with log blocks.
 
 use super::{Geometry, check::spare};
 use crate::config::{FillOrder, Gang, Interleave, MOST_LOG_BLOCKS, SsdConfig};
@@ -16,7 +16,7 @@ impl Geometry {
         lpn.0 / stripe / u64::from(self.pools) * stripe + lpn.0 % stripe
     }
 
-    /// Logical pages that a pool exports or does not: a stripe, and where blocks are mapped a block.
+    /// Granularity of a pool's exported pages: a stripe, or with a block-level map a block.
     pub fn exported_at_a_time(&self, config: &SsdConfig) -> u64 {
         if config.log_blocks.are_used() {
             return u64::from(self.data_pages);
@@ -27,7 +27,7 @@ impl Geometry {
     /// Constraints of log blocks.
     ///
     /// # Errors
-    /// [`Invalid`], which names the keys.
+    /// [`Invalid`], with the keys.
     pub fn check_log_blocks(&self, config: &SsdConfig) -> Result<(), Invalid> {
         if !config.log_blocks.are_used() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The part of the shape that a map cache needs.
+//! Shape of a map cache.
 
 use super::Geometry;
 use crate::config::{MapCells, SsdConfig};
@@ -10,22 +10,22 @@ const ENTRY: &str = "device.map.entry";
 const PAGE: &str = "device.map.page";
 const CELLS: &str = "device.map.cells";
 
-/// The largest entry, bytes, and the longest look-up in the host, ns.
+/// Maximum entry size in bytes, and maximum lookup time in the host, ns.
 const LARGEST_ENTRY: u64 = 64;
 const LONGEST_NS: u64 = 4_000_000_000;
 
 /// Layout of the map in memory and on the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapShape {
-    /// Entries of a page of the map.
+    /// Entries per map page.
     pub entries: u64,
-    /// Pages of the map.
+    /// Number of map pages.
     pub pages: u32,
-    /// Number of pages of the map that memory holds.
+    /// Map pages held in memory.
     pub held: u32,
-    /// Entries in the controller's memory in front of the host's.
+    /// Entries in controller memory in front of host memory.
     pub near: u32,
-    /// Pages of the map that are programmed together.
+    /// Map pages programmed together.
     pub gathered: u32,
 }
 
@@ -37,7 +37,7 @@ impl MapShape {
 }
 
 impl Geometry {
-    /// Shape of the map cache; nothing where no look-up costs anything.
+    /// Shape of the map cache; `None` if lookups cost nothing.
     pub fn map_shape(&self, config: &SsdConfig) -> Option<MapShape> {
         let keys = &config.map;
         let page = keys.page.bytes();
@@ -57,7 +57,7 @@ impl Geometry {
         costs.then_some(shape)
     }
 
-    /// Bytes of the map that an operation programs.
+    /// Bytes of the map programmed by one operation.
     fn programmed_together(&self, config: &SsdConfig) -> u64 {
         let rows = |rows: u32| config.page_size.bytes() * u64::from(config.planes_per_die * rows);
         match &self.groups {
@@ -70,7 +70,7 @@ impl Geometry {
     /// Constraints of a map cache.
     ///
     /// # Errors
-    /// [`Invalid`], which names the keys.
+    /// [`Invalid`], with the keys.
     pub fn check_map_cache(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let keys = &config.map;
         let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));
@@ -131,7 +131,7 @@ impl Geometry {
     }
 }
 
-/// The cells that hold the map.
+/// Checks the cells that store the map.
 fn map_cells(config: &SsdConfig) -> Result<(), Invalid> {
     if config.map.cells != MapCells::Slc {
         return Ok(());
@@ -161,12 +161,12 @@ fn map_cells(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 impl SsdConfig {
-    /// Reading a page of the map from cells of one bit, if a key states it.
+    /// Read time of a map page in one-bit cells, if configured.
     pub fn map_read(&self) -> Option<Duration> {
         self.map.read.or(self.slc_cache.read.filter(|_| self.slc_cache.is_on()))
     }
 
-    /// Program time of a map page, likewise.
+    /// Program time of a map page in one-bit cells, if configured.
     pub fn map_program(&self) -> Option<Duration> {
         self.map.program.or(self.slc_cache.program.filter(|_| self.slc_cache.is_on()))
     }

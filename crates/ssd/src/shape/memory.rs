@@ -1,4 +1,4 @@
-//! The number of pages of a drive, the pages of a sector or a pool, and the memory for pages that hold data.
+//! Page counts of a drive, pages of sectors and pools, and memory for pages with data.
 
 use super::Geometry;
 use super::check::SCALE;
@@ -9,28 +9,28 @@ use crate::numbers;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// Memory of a block.
+/// Memory per block, bytes.
 const BYTES_PER_BLOCK: u64 = 48;
 
 impl Geometry {
-    /// Logical pages of the drive.
+    /// Exported logical pages of the drive.
     #[inline]
     pub fn exported_pages(&self) -> u64 {
         self.pages_per_pool * u64::from(self.pools)
     }
 
-    /// The logical page that a sector lies in.
+    /// Logical page of a sector.
     #[inline]
     pub fn page_at(&self, sector: u64) -> Lpn {
         let sectors = self.sectors_per_page;
-        // A division would double the time of cutting a request.
+        // A division would double the time to split a request.
         if sectors.is_power_of_two() {
             return Lpn(sector >> sectors.trailing_zeros());
         }
         Lpn(sector / u64::from(sectors))
     }
 
-    /// The logical pages of a pool from an index on, as many as there is place for.
+    /// Consecutive logical pages of a pool from an index, as many as fit into `lpns`.
     pub(crate) fn lpns_in_pool(&self, pool: PoolId, from: u64, lpns: &mut [u64]) {
         let (stripe, pools) = (u64::from(self.stripe_pages), u64::from(self.pools));
         let mut left = stripe - from % stripe;
@@ -44,26 +44,26 @@ impl Geometry {
         }
     }
 
-    /// Pages of the flash.
+    /// Number of flash pages.
     pub fn pages(&self) -> u64 {
         u64::from(self.blocks()) * u64::from(self.pages_per_block)
     }
 
-    /// Memory of the tables of a drive whose logical pages hold data in this share, bytes.
+    /// Memory for a drive's tables with this share of exported pages holding data, bytes.
     pub fn memory(&self, config: &SsdConfig, share: f64) -> u64 {
         let held = (self.exported_pages() as f64 * share) as u64;
         let blocks = (f64::from(self.blocks()) * share) as u64;
         held * self.bytes_per_page(config) + held / 8 + blocks * BYTES_PER_BLOCK
     }
 
-    /// Memory of a page that holds data: its place, its owner, and where needed its order.
+    /// Memory per page with data: location, logical page, and program number if stored.
     fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
         let tables = 2 + u64::from(config.persistence.is_ordered());
         tables * if self.wide { 5 } else { 4 }
     }
 
     /// Page numbers have at most 40 bits, and their products with a block's pages 64, so that a
-    /// [`Divisor`](super::divisor::Divisor) gives the block of a page.
+    /// [`Divisor`](super::divisor::Divisor) yields a page's block.
     pub(super) fn check_pages(&self) -> Result<(), Invalid> {
         let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
         let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
@@ -96,7 +96,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// Checks that the initial data of a drive fit into the memory of a large machine.
+    /// Checks that the initial data fit into the memory of a large machine.
     pub(super) fn check_filled(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let needed = self.memory(config, config.fill.share());
         if needed <= MOST_MEMORY {

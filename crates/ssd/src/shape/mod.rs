@@ -1,19 +1,19 @@
-//! Geometry: counts of packages, dies, planes, blocks and pages, the numbering of each, and the unit, bus, pool and
+//! Geometry: counts and numbering of packages, dies, planes, blocks and pages; unit, bus, pool and
 //! domain of a block.
 //!
-//! A *unit* does one operation at a time (`device.interleave`). A *pool* is how far a logical page may be placed
-//! (`device.pool`); logical pages are striped over the pools. A *domain* is the set of blocks that share open
-//! blocks (frontiers), a free list and a victim index: the smaller of unit and pool, or a plane where copy-back
-//! stays inside one or `active_blocks` asks for it. Behind a write buffer a domain is the drive, a die or a reclaim
-//! group.
+//! A *unit* does one operation at a time (`device.interleave`). A *pool* bounds the placement of a
+//! logical page (`device.pool`); logical pages are striped over pools. A *domain* is a set of
+//! blocks with shared open blocks (frontiers), free list and victim index. It is the smaller of
+//! unit and pool, or a plane if copy-back stays in one or `active_blocks` demands it. Behind a
+//! write buffer a domain is the drive, a die or a reclaim group.
 //!
-//! A logical page may be part of a flash page, or several; only `granule.rs` knows both sizes. A logical page over
-//! several packages makes a unit of several *lanes*. *Bound* units (a gang under shared control, the planes of a
-//! pair) begin operations together, and only of one kind. `queues.rs` and `die/` see only units, lanes, buses and
-//! bound sets.
+//! A logical page may be part of a flash page, or several; only `granule.rs` knows both sizes. A
+//! logical page across several packages makes a unit of several *lanes*. *Bound* units (a gang with
+//! shared control, the planes of a pair) start operations together, all of one kind. `queues.rs`
+//! and `die/` know only units, lanes, buses and bound sets.
 //!
-//! Contradictory configurations end here, as an [`Invalid`] that names the keys; each feature has a file of its
-//! constraints. Everything that is computed with a [`Geometry`] afterwards cannot fail.
+//! Contradictory configurations are rejected here with an [`Invalid`] that names the keys; each
+//! feature has a file of constraints. Later computations with a [`Geometry`] cannot fail.
 
 mod ageing;
 mod block_buffer;
@@ -50,12 +50,12 @@ enum Level {
     Die,
     Package,
     Gang,
-    /// The dies of a reclaim group.
+    /// Dies of a reclaim group.
     ReclaimGroup,
     Ssd,
 }
 
-/// Extent of units, pools and domains.
+/// Levels of units, pools and domains.
 struct Levels {
     unit: Level,
     pool: Level,
@@ -65,7 +65,7 @@ struct Levels {
 impl Levels {
     fn new(config: &SsdConfig) -> Levels {
         if config.is_buffered() {
-            // Blocks cleaned together share their frontiers; pages are placed anywhere.
+            // Blocks that are cleaned together share open blocks; pages are placed anywhere.
             let unit = match config.cleaning.reclaim {
                 Reclaim::Block => Level::Die,
                 Reclaim::Superblock if config.fdp.reclaim_groups() > 1 => Level::ReclaimGroup,
@@ -90,7 +90,7 @@ impl Levels {
             Pool::Gang => Level::Gang,
             Pool::Ssd => Level::Ssd,
         };
-        // Pages that never leave their plane need a frontier in each.
+        // Pages that never leave their plane need an open block per plane.
         let stay = config.cleaning.copy_back || config.gang == Gang::SharedControlSync;
         let domain = match config.active_blocks {
             ActiveBlocks::Auto if !stay => unit.min(pool),
@@ -103,77 +103,79 @@ impl Levels {
 
 /// Shape of a drive, derived from its configuration.
 ///
-/// Where a logical page is spread over several packages, these do everything together and count as
-/// one *package* here, and their blocks as one block; each of them is a *lane*. A *page* is a logical
-/// page throughout. It has many fields because what follows from the configuration is derived once, here.
+/// If a logical page spans several packages, these act together and count as one *package*, their
+/// blocks as one block; each is a *lane*. A *page* is always a logical page. Everything that
+/// follows from the configuration is derived once, here.
 #[derive(Debug, Clone)]
 pub struct Geometry {
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
     /// Number of packages; package p is on channel p mod `channels`.
     pub packages: u32,
-    /// Planes in a package.
+    /// Planes per package.
     pub planes_per_package: u32,
-    /// Planes in a die.
+    /// Planes per die.
     planes_per_die: u32,
-    /// Planes in a unit.
+    /// Planes per unit.
     planes_per_unit: u32,
-    /// A logical page on the flash.
+    /// Layout of a logical page on the flash.
     pub granule: Granule,
-    /// Groups of logical pages, with a write buffer.
+    /// Groups of logical pages, if there is a write buffer.
     pub groups: Option<Groups>,
-    /// Shared resources of the packages of a gang, and whether they begin operations together.
+    /// Sharing of a gang's packages, including joint operations.
     gang: Gang,
     binds_gang: bool,
-    /// Planes in a domain.
+    /// Planes per domain.
     pub planes_per_domain: u32,
-    /// Logical pages of a block, including a summary page.
+    /// Logical pages per block, including a summary page.
     pub pages_per_block: u32,
-    /// Logical pages of a block.
+    /// Data pages per block.
     pub data_pages: u32,
-    /// Blocks of a domain.
+    /// Blocks per domain.
     pub blocks_per_domain: u32,
     /// Number of domains.
     pub domains: u32,
-    /// Domains of a unit; they are numbered consecutively.
+    /// Domains per unit, numbered consecutively.
     pub domains_per_unit: u32,
     /// Number of units.
     pub units: u32,
-    /// Units of a package.
+    /// Units per package.
     pub units_per_package: u32,
     /// Number of pools.
     pub pools: u32,
-    /// Domains of each pool, in the order in which pools are striped.
+    /// Domains of each pool, in striping order.
     pub pool_domains: Vec<Vec<Domain>>,
     /// Pool of each domain.
     pub domain_pool: Vec<PoolId>,
-    /// Logical pages of a pool.
+    /// Exported logical pages per pool.
     pub pages_per_pool: u64,
     /// True if page numbers exceed 32 bits.
     pub wide: bool,
-    /// Logical pages in a stripe.
+    /// Logical pages per stripe.
     pub stripe_pages: u32,
-    /// Sectors of a logical page.
+    /// Sectors per logical page.
     pub sectors_per_page: u32,
-    /// Sectors of a flash page, or of a logical page where that is smaller.
+    /// Sectors per flash page, or per logical page if that is smaller.
     pub sectors_per_flash_page: u32,
-    /// A domain is cleaned when it has at most this many erased blocks; at least 1.
+    /// Garbage collection threshold: maximum number of erased blocks of a domain that needs
+    /// cleaning; at least 1.
     pub low_blocks: u32,
-    /// Threshold in idle time: `low_blocks` at least, and as many without background cleaning.
+    /// Background threshold: at least `low_blocks`, and equal to it without background garbage
+    /// collection.
     pub idle_blocks: u32,
-    /// Blocks of a domain that are open at a time.
+    /// Number of open blocks per domain.
     pub frontiers: u32,
-    /// Pages of a domain that stay erased for power cuts.
+    /// Pages of a domain kept erased for power cuts.
     pub kept_for_cuts: u32,
-    /// `kept` for padded groups.
+    /// Pages of a domain kept erased for padded groups.
     pub kept_for_padding: u32,
-    /// Blocks that are always of the SLC cache.
+    /// Number of static SLC cache blocks.
     pub static_blocks: u32,
-    /// Pages of a pool that only snapshots may hold.
+    /// Pages of a pool reserved for snapshots.
     pub snapshot_pages: u64,
-    /// Reclaim groups, each of which is a pool; without any, 1.
+    /// Number of reclaim groups, each of which is a pool; 1 without groups.
     pub reclaim_groups: u32,
-    /// Pages of its spare space that a reclaim group may fill with data beyond its share of what the drive exports.
+    /// Spare pages that a reclaim group may fill with data beyond its share of the exported pages.
     pub group_lends: u64,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
@@ -184,9 +186,8 @@ pub struct Geometry {
 impl Geometry {
     /// Derives the shape, or reports contradictory keys.
     ///
-    /// # Errors
-    /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
-    /// hold the blocks kept erased.
+    /// When counts are zero, sizes do not divide, pages are too many, or spare space cannot hold
+    /// the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
         Geometry::check_fdp(config)?;
@@ -296,7 +297,7 @@ impl Geometry {
         for d in 0..self.domains {
             let package = d * self.planes_per_domain / self.planes_per_package;
             let inside = d * self.planes_per_domain % self.planes_per_package;
-            // Consecutive pools lie in different packages, so that striping works in parallel.
+            // Consecutive pools are in different packages, so that striping is parallel.
             let p = match pool {
                 Level::Plane | Level::PlanePair => inside * self.packages + package,
                 Level::Die => inside / self.planes_per_die * self.packages + package,
@@ -311,7 +312,7 @@ impl Geometry {
         }
     }
 
-    /// Logical pages of a pool: what the spare space leaves, in whole stripes.
+    /// Exported pages per pool: the pages not in spare space, in whole stripes.
     fn exported_per_pool(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let domains = self.domains / self.pools;
         let blocks = domains * self.blocks_per_domain - self.static_blocks;
@@ -331,8 +332,8 @@ impl Geometry {
             let problem = format!("{} is more than a pool exports", Size::from_bytes(bytes));
             return Err(Invalid::new(&["device.stripe", key], problem));
         }
-        // When every domain is down to its threshold and has one block open, the closed blocks must
-        // still hold superseded pages; otherwise cleaning could not make progress.
+        // With every domain at its threshold and one block open, the closed blocks must still hold
+        // superseded pages; otherwise garbage collection stalls.
         let held = u64::from(domains) * u64::from(self.low_blocks + self.frontiers);
         let held_pages = held * u64::from(self.data_pages);
         if physical - exported <= held_pages {
@@ -355,7 +356,8 @@ impl Geometry {
         Ok(exported)
     }
 
-    /// Background cleaning must start above the threshold of all cleaning, within the spare space.
+    /// Background garbage collection must start above the regular threshold, within the spare
+    /// space.
     fn check_background(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let cleaning = &config.cleaning;
         let key = "device.cleaning.background_free";
@@ -383,8 +385,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// Blocks a pool can lose before its spare space is below the erased and open reserve and the
-    /// snapshots.
+    /// Blocks that a pool can lose before its spare space falls below the reserve of erased and
+    /// open blocks and snapshots.
     pub fn losable_blocks(&self) -> u32 {
         let domains = u64::from(self.domains / self.pools);
         let data_pages = u64::from(self.data_pages);
@@ -395,12 +397,12 @@ impl Geometry {
         ((physical - used - held - 1) / data_pages) as u32
     }
 
-    /// Blocks of the drive.
+    /// Number of blocks of the drive.
     pub fn blocks(&self) -> u32 {
         self.domains * self.blocks_per_domain
     }
 
-    /// The pool that a logical page is striped to.
+    /// Pool of a logical page.
     #[inline]
     pub fn pool_of(&self, lpn: Lpn) -> PoolId {
         if self.stripe_pages == 1 {
@@ -409,20 +411,20 @@ impl Geometry {
         PoolId(self.by_pools.remainder(lpn.0 / u64::from(self.stripe_pages)))
     }
 
-    /// The logical page at position `index` of a pool; positions ascend with addresses.
+    /// Logical page at index `index` of a pool; indexes ascend with addresses.
     pub fn lpn_in_pool(&self, pool: PoolId, index: u64) -> Lpn {
         let stripe = u64::from(self.stripe_pages);
         let (row, offset) = (index / stripe, index % stripe);
         Lpn((row * u64::from(self.pools) + u64::from(pool.0)) * stripe + offset)
     }
 
-    /// True if the last page of each block is kept for a summary.
+    /// True if the last page of each block is reserved for a summary.
     #[inline]
     pub fn has_summary_page(&self) -> bool {
         self.pages_per_block > self.data_pages
     }
 
-    /// The block that a physical page is in.
+    /// Block of a physical page.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> Block {
         Block(self.by_pages_per_block.quotient(ppn.0) as u32)
@@ -434,26 +436,26 @@ impl Geometry {
         self.by_pages_per_block.remainder(ppn.0)
     }
 
-    /// Both.
+    /// Block of a physical page, and its index there.
     #[inline]
     pub fn block_and_page(&self, ppn: Ppn) -> (Block, u32) {
         let block = self.block_of(ppn);
         (block, (ppn.0 - u64::from(block.0) * u64::from(self.pages_per_block)) as u32)
     }
 
-    /// True if a page fills its block, so that the summary page follows.
+    /// True for the last data page of a block, which the summary page follows.
     #[inline]
     pub fn is_last(&self, ppn: Ppn) -> bool {
         self.page_in_block(ppn) + 1 == self.data_pages
     }
 
-    /// Page `page` of a block.
+    /// Physical page at index `page` of a block.
     #[inline]
     pub fn ppn(&self, block: Block, page: u32) -> Ppn {
         Ppn(u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page))
     }
 
-    /// The domain that a block belongs to.
+    /// Domain of a block.
     #[inline]
     pub fn domain_of(&self, block: Block) -> Domain {
         Domain(self.by_blocks_per_domain.quotient(block.0.into()) as u32)
@@ -465,20 +467,20 @@ impl Geometry {
         Block(domain.0 * self.blocks_per_domain)
     }
 
-    /// The unit that serves a domain.
+    /// Unit of a domain.
     #[inline]
     pub fn unit_of(&self, domain: Domain) -> Unit {
         Unit(self.by_domains_per_unit.quotient(domain.0.into()) as u32)
     }
 
-    /// The unit that serves a page.
+    /// Unit of a physical page.
     #[inline]
     pub fn unit_holding(&self, ppn: Ppn) -> Unit {
         self.unit_of(self.domain_of(self.block_of(ppn)))
     }
 
-    /// The first package of a unit's span, and the step to the next: consecutive on one channel for
-    /// a synchronous gang, adjacent otherwise.
+    /// First package of a unit's span, and distance to the next: consecutive on one channel for a
+    /// synchronous gang, adjacent otherwise.
     fn packages_of(&self, unit: Unit) -> (u32, u32) {
         let package = unit.0 / self.units_per_package;
         match self.gang {
@@ -487,15 +489,14 @@ impl Geometry {
         }
     }
 
-    /// True if two units lie in different packages on one bus.
+    /// True if two units are in different packages on one bus.
     pub fn share_bus(&self, one: Unit, other: Unit) -> bool {
         let package = |unit: Unit| unit.0 / self.units_per_package;
         package(one) != package(other)
             && package(one) % self.channels == package(other) % self.channels
     }
 
-    /// The bus of each lane, the lanes of unit 0 first: its channel's, or with shared control its
-    /// package's.
+    /// Bus of each lane, unit 0 first: its channel's, or with shared control its package's.
     pub fn lane_buses(&self) -> Vec<u32> {
         let of_unit = |unit| {
             let (first, step) = self.packages_of(Unit(unit));
@@ -508,17 +509,18 @@ impl Geometry {
         }
     }
 
-    /// Control pins of each lane, in the order of buses: its channel's.
+    /// Control pins of each lane, in bus order: its channel's.
     pub fn lane_controls(&self) -> Vec<u32> {
         self.lane_buses().iter().map(|package| package % self.channels).collect()
     }
 
-    /// True if units are planes, of which the two of a pair begin operations together: 0 and 1, 2 and 3, ...
+    /// True if units are planes, and the planes of a pair (0 and 1, 2 and 3, ...) start operations
+    /// together.
     pub fn has_pairs(&self) -> bool {
         self.planes_per_unit == 1 && self.planes_per_die > 1
     }
 
-    /// Sets of units that run operations of one kind at a time; without sets of one.
+    /// Sets of at least two units that run operations of one kind at a time.
     pub fn bound_units(&self) -> Vec<Vec<Unit>> {
         if self.has_pairs() {
             return (0..self.units / 2)
@@ -557,7 +559,7 @@ impl Geometry {
     }
 }
 
-/// Logical pages in a stripe.
+/// Logical pages per stripe.
 fn stripe_pages(config: &SsdConfig, logical_bytes: u64) -> Result<u32, Invalid> {
     let Some(stripe) = config.stripe else { return Ok(1) };
     let bytes = stripe.bytes();

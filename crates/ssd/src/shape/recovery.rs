@@ -1,11 +1,11 @@
-//! The part of the shape that power cuts need.
+//! Shape of a drive with power cuts.
 
 use super::{Geometry, check, groups};
 use crate::config::{Frontiers, SsdConfig};
 use options::Invalid;
 
 impl Geometry {
-    /// A cut closes the open blocks: a drive that recovers keeps as many more erased.
+    /// A cut closes the open blocks, so a drive with recovery keeps as many more erased.
     pub(super) fn keep_room_for_cuts(&mut self, config: &SsdConfig) -> Result<(), Invalid> {
         if config.persistence.recovers() {
             check::recovery(config)?;
@@ -17,8 +17,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// Where host pages and copies share frontiers with a write buffer, padding of the host's
-    /// groups takes room that copies need.
+    /// If host pages and copies share open blocks behind a write buffer, padding of host groups
+    /// takes room that copies need.
     fn keep_room_for_padding(&mut self, config: &SsdConfig) {
         let Some(groups) = &self.groups else { return };
         if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
@@ -27,35 +27,35 @@ impl Geometry {
         }
     }
 
-    /// Pages of a domain that stay erased beside those for the moves of the present cleaning.
+    /// Pages of a domain kept erased, besides those for the current cleaning.
     pub(crate) fn kept_pages(&self) -> u32 {
         self.kept_for_cuts + self.kept_for_padding
     }
 
-    /// Erased blocks of a domain needed to continue after a cut: with a write buffer rewritten
-    /// pages fill a part of one, and cleaning starts with another.
+    /// Erased blocks of a domain needed after a cut: with a write buffer one for rewritten pages,
+    /// and another to start garbage collection.
     pub(crate) fn least_free_after_cut(&self) -> u32 {
         if self.groups.is_some() { 2 } else { 1 }
     }
 
-    /// Pages of a domain that stay erased for the moves of the next cleaning, for cuts and for padding.
+    /// Pages of a domain kept erased for the next cleaning, for cuts and for padding.
     pub fn reserved_pages(&self) -> u32 {
         self.data_pages + self.kept_pages()
     }
 
-    /// Pages that the summary of a block takes.
+    /// Pages taken by a block's summary.
     pub(crate) fn summary_pages(&self) -> u64 {
         self.groups.map_or(1, |groups| u64::from(groups.summary_units()))
     }
 
-    /// Reads of its dies, each of all planes, that the summary of a block behind a write buffer takes.
+    /// Reads (of all planes of a die) of a block's summary behind a write buffer.
     pub(crate) fn summary_reads(&self) -> u64 {
         let Some(groups) = &self.groups else { return 1 };
         let row = u64::from(groups.planes) * u64::from(groups.page_bytes);
         groups::summary_bytes(self.data_pages).div_ceil(row)
     }
 
-    /// Flash pages of a lane taken by `pages` logical pages of a block.
+    /// Flash pages per lane of `pages` logical pages of a block.
     pub fn flash_pages(&self, pages: u32) -> u64 {
         let each = u64::from(self.granule.pages_per_lane());
         (u64::from(pages) * each).div_ceil(u64::from(self.granule.parts))

@@ -1,34 +1,34 @@
-//! The part of the shape that an SLC cache needs: what its blocks hold.
+//! Shape of an SLC cache: capacity of its blocks.
 
 use super::Geometry;
 use crate::config::SsdConfig;
 use options::{Invalid, Size};
 
 impl Geometry {
-    /// Bytes of a block with one bit per cell; of a drive without a write buffer none has.
+    /// Capacity of a block with one bit per cell; 0 without a write buffer.
     fn slc_block_bytes(&self) -> u64 {
         self.groups.as_ref().map_or(1, |groups| {
             u64::from(self.data_pages / groups.rows) * u64::from(groups.unit_bytes)
         })
     }
 
-    /// Blocks for data of the SLC cache, of a drive of which a part is simulated.
+    /// Blocks needed for SLC cache data of this size, on a drive simulated in part.
     pub fn slc_blocks_for(&self, config: &SsdConfig, size: Size) -> u64 {
         let scale = u64::from(config.scale.max(1));
         (size.bytes() / scale).div_ceil(self.slc_block_bytes())
     }
 
-    /// Blocks that are always of the SLC cache.
+    /// Number of static SLC cache blocks.
     ///
     /// # Errors
-    /// When they leave too few others.
+    /// When they leave too few other blocks.
     pub fn static_slc_blocks(&self, config: &SsdConfig) -> Result<u32, Invalid> {
         let size = config.slc_cache.r#static;
         if self.groups.is_none() || size.bytes() == 0 {
             return Ok(0);
         }
         let wanted = self.slc_blocks_for(config, size);
-        // Half of the drive, and the reserve of cleaning.
+        // Half of the drive, and the garbage collection reserve.
         let most = u64::from(self.blocks_per_domain / 2);
         if wanted <= most {
             return Ok(wanted as u32);

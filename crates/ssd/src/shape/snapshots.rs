@@ -1,4 +1,4 @@
-//! The part of the shape that snapshots need.
+//! Shape of a drive with snapshots.
 
 use super::{Geometry, today};
 use crate::config::SsdConfig;
@@ -7,7 +7,7 @@ use options::{Invalid, Size};
 const MOST: &str = "device.snapshots.most";
 const SPACE: &str = "device.snapshots.space";
 
-/// Snapshots at most: each is searched on a page read.
+/// Maximum number of snapshots; a page read searches all of them.
 const MOST_KEPT: u32 = 64;
 
 impl Geometry {
@@ -16,10 +16,10 @@ impl Geometry {
         config.snapshots.most
     }
 
-    /// Pages of a pool reserved for snapshots, if all constraints hold.
+    /// Pages of a pool reserved for snapshots, after checking all constraints.
     ///
     /// # Errors
-    /// [`Invalid`], which names the keys.
+    /// [`Invalid`], with the keys.
     pub fn room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let most = Geometry::snapshots_kept(config);
         if most == 0 {
@@ -90,7 +90,7 @@ impl Geometry {
                 format!("{space} is not a share above 0, at most 1"),
             ));
         }
-        // All page numbers, including those of snapshots, fit tables as wide as the flash's.
+        // All page numbers, including those of snapshots, must fit the flash's tables.
         let numbers = self.exported_pages().saturating_mul(u64::from(most) + 1);
         let limit = if self.wide { 1 << 40 } else { u64::from(u32::MAX) };
         if numbers >= limit - 1 {
@@ -102,7 +102,8 @@ impl Geometry {
         self.keeps_room_for_snapshots(config)
     }
 
-    /// `keeps_room` for snapshots: whether cleaning can proceed beside their pages.
+    /// Pages reserved for snapshots, after checking that garbage collection can proceed beside
+    /// them.
     fn keeps_room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
         let domains = u64::from(self.domains / self.pools);
@@ -118,7 +119,7 @@ impl Geometry {
             return Err(Invalid::new(&[SPACE, "device.spare_factor"], problem));
         }
         if let Some(groups) = &self.groups {
-            // For cleaning, their pages are as valid as exported ones.
+            // For garbage collection, snapshot pages are as valid as exported ones.
             let kept = domains * u64::from(self.kept_pages());
             let valid = (self.pages_per_pool + room) as f64 / (blocks * data - kept) as f64;
             today::gains(config, groups, valid, SPACE)?;

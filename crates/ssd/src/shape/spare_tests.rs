@@ -1,8 +1,8 @@
 use super::Geometry;
 use crate::config::SsdConfig;
 
-/// The end of the spare space to the block: with the maximum of lost blocks, the exported data
-/// still fit beside the reserve of cleaning, with a page to spare; with one more it does not.
+/// End of the spare space, exact to the block: with the maximum of lost blocks, the exported data
+/// still fit beside the reserve with a page to spare; with one more they do not.
 #[test]
 fn a_pool_can_lose_blocks_until_what_it_exports_does_not_fit() {
     let mut shapes = 0;

@@ -1,5 +1,5 @@
-//! Constraints between the keys of cells, processors and write buffer. Which keys apply with a buffer, or without,
-//! their rows say (`config/applies.rs`).
+//! Constraints on the keys of cells, processors and write buffer. Which keys apply with or without
+//! a buffer is declared with the keys (`config/applies.rs`).
 
 use super::ageing;
 use super::groups::Groups;
@@ -7,16 +7,16 @@ use crate::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig}
 use engine::Time;
 use options::{Invalid, Size};
 
-/// The shortest published program time of a word line, us, by bits per cell, with a margin. A shorter
-/// value must be the time of a single page.
+/// Shortest published program time of a word line, us, by bits per cell, with a margin. A shorter
+/// value must be a single page's time.
 const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 
-/// Cores, and groups in either part of the buffer: more than any drive has. They are numbered within events
-/// of 20 bits.
+/// Maximum number of cores, and of groups in either part of the buffer: more than any drive has.
+/// Events have 20 bits for them.
 const MOST_CORES: u32 = 1 << 16;
 const MOST_GROUPS: u64 = 1 << 19;
 
-/// Upper limit of pauses.
+/// Maximum pause.
 const LONGEST_PAUSE_NS: Time = 3_600_000_000_000;
 
 /// Checks a drive with or without a write buffer.
@@ -49,7 +49,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The SLC cache.
+/// Checks the SLC cache.
 fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
     let slc = &config.slc_cache;
     for (key, share) in [
@@ -109,7 +109,7 @@ fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
     slc_times(config)
 }
 
-/// Constraints of times with one bit per cell.
+/// Checks times with one bit per cell.
 fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     let (slc, bits) = (&config.slc_cache, config.cell.bits);
     let times = [("device.slc_cache.program", slc.program), ("device.slc_cache.read", slc.read)];
@@ -155,7 +155,7 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The capacitors of the buffer.
+/// Checks the capacitors of the buffer.
 fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
     let power = &config.power;
     if power.cutoff.0 >= power.voltage.0 {
@@ -176,7 +176,7 @@ fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Cores, cells, and times of these.
+/// Checks cores, cells, and their times.
 fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     if config.firmware.cores > MOST_CORES {
         let problem = format!("{} is too many; at most {MOST_CORES}", config.firmware.cores);
@@ -213,7 +213,7 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The buffer must hold the data programmed at once.
+/// Checks that the buffer can hold the data programmed at once.
 pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid> {
     let two_pass = config.cell.program == Program::TwoPass;
     if two_pass && !config.buffer.power_loss_protected {
@@ -225,22 +225,22 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     }
     let handles = u64::from(config.fdp.handles.max(1));
     let placements = u64::from(config.fdp.placements().max(1));
-    // With handles, one group of each may be open; between two passes are word lines of each.
+    // One group per handle may be open; between two passes there are word lines of each.
     let frontiers = match config.fdp.chooses() {
         true if two_pass => handles,
         true => 1,
         false => u64::from(config.frontiers().of_each_class()),
     };
-    // Groups of the word lines between the passes, and the one that fills.
+    // Groups of the word lines between the passes, and the one being filled.
     let held = frontiers * if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
     let dies = u64::from(groups.dies);
-    // Copies have one more frontier for cold data that moves into worn blocks.
+    // Copies have another open block for cold data that moves into worn blocks.
     let of_copies = if config.fdp.chooses() {
         u64::from(config.fdp.destinations())
     } else {
         frontiers + u64::from(config.gathers_cold())
     };
-    // In each separately cleaned part a group of copies per frontier may be open, and another is
+    // Each separately cleaned part may have one open group of copies per open block, and another
     // being read.
     let filling = of_copies * dies / u64::from(groups.width);
     let fill = if config.fdp.chooses() { placements - 1 } else { 0 };
@@ -296,8 +296,8 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     Ok(())
 }
 
-/// A volatile buffer pads a group or two of each frontier before a victim is erased, which must gain more; `valid` is the share
-/// of the blocks that is in use.
+/// A volatile buffer pads one or two groups of each open block before a victim is erased, which
+/// must free more; `valid` is the used share of the blocks.
 pub(super) fn gains(
     config: &SsdConfig,
     groups: &Groups,
@@ -319,9 +319,9 @@ pub(super) fn gains(
     Err(Invalid::new(&keys, problem))
 }
 
-/// A block of which a page is in the buffer cannot be cleaned, and the second pass of a word line waits for
-/// later ones; so of the spare space, what the buffer holds and the blocks that are kept erased or open
-/// must leave something superseded in blocks that can be cleaned. Sizes in logical pages of a pool.
+/// A block with a page in the buffer cannot be cleaned, and a word line's second pass waits for
+/// later word lines. Besides buffer content and erased or open blocks, the spare space must
+/// therefore leave superseded pages in cleanable blocks. Sizes are logical pages of a pool.
 pub(super) fn held_programs(
     config: &SsdConfig,
     groups: &Groups,

@@ -1,6 +1,6 @@
-//! The states of the zones, and what each command makes of them (NVMe Zoned Namespace Command Set, 2.1 and 3.4;
-//! windows of random writes by TP4076). It knows no time and no flash. Sectors are counted within a zone unless
-//! they are addresses.
+//! States of zones, and effects of commands (NVMe Zoned Namespace Command Set, 2.1 and 3.4; windows
+//! of random writes by TP4076). It knows neither time nor flash. Sectors are counted within a zone
+//! unless they are addresses.
 
 use super::states::{Changed, Limits, Look, State, Written};
 use super::window::Window;
@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 struct Zone {
     state: State,
-    /// The next sector to be written or committed.
+    /// Write pointer: the next sector to be written or committed.
     pointer: u64,
     capacity: u64,
-    /// Sectors that the host wrote since the last reset.
+    /// Sectors written by the host since the last reset.
     written: u64,
     /// Sequence number of the last write.
     used: u64,
@@ -29,13 +29,13 @@ impl Zone {
     }
 }
 
-/// Counts of the zones.
+/// Counters of zone commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub opened_implicitly: u64,
     pub opened_explicitly: u64,
     pub closed_by_controller: u64,
-    /// Sectors replaced in a window, and commits requested or caused by the host.
+    /// Sectors replaced in a window; commits requested and commits caused by writes.
     pub absorbed: u64,
     pub commits: u64,
 }
@@ -55,11 +55,11 @@ pub struct Zones {
     alterations: u64,
 }
 
-/// Zones that are remembered as changed by the controller.
+/// Maximum number of remembered zone changes by the controller.
 const MOST_ALTERED: usize = 512;
 
 impl Zones {
-    /// Empty zones.
+    /// All zones empty.
     pub fn new(limits: Limits) -> Zones {
         let zone = Zone {
             state: State::Empty,
@@ -83,7 +83,7 @@ impl Zones {
         }
     }
 
-    /// Makes the first zones full, as if written by a host.
+    /// Fills the first zones, as if a host had written them.
     pub fn fill(&mut self, zones: u32) {
         for zone in &mut self.each[..zones as usize] {
             (zone.state, zone.pointer, zone.written) = (State::Full, zone.capacity, zone.capacity);
@@ -111,13 +111,13 @@ impl Zones {
         }
     }
 
-    /// Open and active zones, and those with a window.
+    /// Number of open zones, of active zones, and of zones with a window.
     pub fn counts(&self) -> [u32; 3] {
         [self.open, self.active, self.windows]
     }
 
-    /// Number of changes by the controller, and the zones changed since the `since`th, unless too
-    /// many.
+    /// Number of changes by the controller, and the zones changed since the `since`th; `None` if
+    /// they are too many.
     pub fn altered(&self, since: u64) -> (u64, Option<Vec<u32>>) {
         let count = (self.alterations - since.min(self.alterations)) as usize;
         let fits = count <= self.altered.len();
@@ -135,12 +135,12 @@ impl Zones {
         }
     }
 
-    /// Takes the counts, which begin anew.
+    /// Counters since the last reset.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Counts begin anew.
+    /// Resets the counters.
     pub fn reset_tally(&mut self) {
         self.tally = Tally::default();
     }
@@ -158,7 +158,7 @@ impl Zones {
     /// Checks that a range may be read.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for rejection.
     pub fn read(&self, lba: u64, sectors: u64) -> Result<(), Status> {
         let (first, _) = self.place(lba);
         let (last, _) = self.place(lba + sectors - 1);
@@ -184,8 +184,8 @@ impl Zones {
         }
     }
 
-    /// Makes sure that one more zone may be open, and if it is not active yet, active: a zone that was opened
-    /// implicitly and written least recently is closed for it.
+    /// Ensures that one more zone may be open and, if needed, active. To do so it closes the
+    /// implicitly opened zone with the oldest write.
     fn make_room(&mut self, zone: u32) -> Result<(), Status> {
         let state = self.each[zone as usize].state;
         if !state.is_active() && self.active >= self.limits.active {
@@ -202,10 +202,10 @@ impl Zones {
 
     // ---- writes ----------------------------------------------------------------------------------
 
-    /// The host writes at an address.
+    /// Writes at an address.
     ///
     /// # Errors
-    /// Why not; nothing has changed then.
+    /// The reason for rejection; nothing has changed.
     pub fn write(&mut self, lba: u64, sectors: u64) -> Result<Written, Status> {
         let (zone, at) = self.place(lba);
         let it = &self.each[zone as usize];
@@ -226,10 +226,10 @@ impl Zones {
         self.take(zone, at, sectors)
     }
 
-    /// The host appends to the zone that begins at an address.
+    /// Appends to the zone that starts at an address.
     ///
     /// # Errors
-    /// Why not; nothing has changed then.
+    /// The reason for rejection; nothing has changed.
     pub fn append(&mut self, lba: u64, sectors: u64) -> Result<Written, Status> {
         let (zone, at) = self.place(lba);
         if at != 0 || sectors > self.limits.append {
@@ -275,7 +275,7 @@ impl Zones {
                     it.pointer = to;
                     self.tally.commits += 1;
                 }
-                // The rest of the zone is complete: nothing can be written any more.
+                // The rest of the zone is completely written, so it is committed.
                 if own.len() == it.capacity - it.pointer {
                     own.commit(it.capacity);
                     it.pointer = it.capacity;
@@ -294,11 +294,11 @@ impl Zones {
 
     // ---- management ------------------------------------------------------------------------------
 
-    /// A command for the zone starting at an address; of a commit, the range that ends where the
-    /// commit does.
+    /// Executes a command on the zone that starts at an address; for a commit, on the range that
+    /// ends at its end.
     ///
     /// # Errors
-    /// Why not; nothing has changed then.
+    /// The reason for rejection; nothing has changed.
     pub fn manage(&mut self, op: Op, lba: u64, sectors: u64) -> Result<Changed, Status> {
         let (zone, at) = self.place(lba);
         if op == Op::Commit {
@@ -310,10 +310,10 @@ impl Zones {
         self.change(op, zone)
     }
 
-    /// A command for all zones in a suitable state.
+    /// Executes a command on all zones in a suitable state.
     ///
     /// # Errors
-    /// Why not; nothing has changed then.
+    /// The reason for rejection; nothing has changed.
     pub fn manage_all(&mut self, op: Op) -> Result<Vec<Changed>, Status> {
         let concerns = |state: State| match op {
             Op::Open => state == State::Closed,
@@ -329,7 +329,7 @@ impl Zones {
         let numbered = self.each.iter().zip(0..);
         let concerned: Vec<u32> =
             numbered.filter(|(it, _)| concerns(it.state)).map(|(_, number)| number).collect();
-        // All or none: zones that are open implicitly may be closed for the others.
+        // All or none: implicitly opened zones may be closed for the others.
         let explicit = self.each.iter().filter(|it| it.state == State::Explicit).count();
         if op == Op::Open && explicit + concerned.len() > self.limits.open as usize {
             return Err(Status::TooManyOpen);
@@ -400,7 +400,7 @@ impl Zones {
         Ok(())
     }
 
-    /// The host commits the window of a zone up to a sector.
+    /// Commits the window of a zone up to a sector.
     fn commit(&mut self, zone: u32, end: u64) -> Result<Changed, Status> {
         let it = &mut self.each[zone as usize];
         if let Some(refused) = it.state.refuses_writes() {
@@ -424,7 +424,7 @@ impl Zones {
 
     // ---- controller -----------------------------------------------------------------------------
 
-    /// A program of a zone has failed: its present data stay readable.
+    /// Handles a failed program of a zone: its current data stay readable.
     pub fn fail_program(&mut self, zone: u32) {
         if self.each[zone as usize].state != State::Offline {
             self.turn(zone, State::ReadOnly);
@@ -432,7 +432,7 @@ impl Zones {
         }
     }
 
-    /// An erase of a zone has failed: it loses that much, and is offline when nothing is left.
+    /// Handles a failed erase of a zone: it shrinks by `lost`, and is offline if nothing is left.
     pub fn fail_erase(&mut self, zone: u32, lost: u64) {
         self.alter(zone);
         let it = &mut self.each[zone as usize];
@@ -441,15 +441,15 @@ impl Zones {
             it.capacity = 0;
             return self.turn(zone, State::Offline);
         }
-        // Written sectors are there.
+        // Written sectors remain.
         it.capacity = left.max(it.pointer);
         if it.pointer == it.capacity && it.state.is_active() {
             self.turn(zone, State::Full);
         }
     }
 
-    /// After a power cut: up to where a zone has kept what was written. One whose flash was torn
-    /// takes no more writes.
+    /// Sets a zone's write pointer after a power cut, up to its surviving data. A zone with torn
+    /// flash becomes read-only.
     pub fn lose_power(&mut self, zone: u32, pointer: u64, torn: bool) {
         let it = &mut self.each[zone as usize];
         if !it.state.is_active() {
@@ -476,10 +476,10 @@ impl Zones {
 
     // ---- checked ---------------------------------------------------------------------------------
 
-    /// Checks that counts match the zones, and that limits hold.
+    /// Checks counters and limits against the zones.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first violation.
     pub fn audit(&self) -> Result<(), String> {
         let count = |is: fn(&Zone) -> bool| self.each.iter().filter(|it| is(it)).count() as u32;
         let found = [

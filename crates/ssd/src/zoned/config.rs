@@ -1,4 +1,4 @@
-//! The keys of a zoned drive.
+//! Options of a zoned drive.
 
 use crate::device::kit::config::Depth;
 use options::{BusRate, Duration, Maybe, PageTimes, Size, choices, conditions, options};
@@ -216,7 +216,7 @@ impl ZoneOptions {
 }
 
 impl ZonedConfig {
-    /// Zones that are full at the start.
+    /// Number of zones that are full at the start.
     pub fn full_zones(&self) -> u32 {
         (f64::from(self.zones.count) * self.zones.fill).round() as u32
     }

@@ -1,5 +1,5 @@
-//! The drive in time: a command passes the controller, the zones decide it in the order in which commands come in,
-//! and the flash does what follows.
+//! The timed drive: a command passes the controller, the zones decide it in order of arrival, and
+//! the flash executes the result.
 
 use super::automaton::Zones;
 use super::config::{EraseWhen, Spread, ZonedConfig};
@@ -19,22 +19,22 @@ use engine::{
 };
 use std::collections::VecDeque;
 
-/// Sectors of 4 KiB, in which firmware counts.
+/// Sectors of 4 KiB, the unit of the firmware.
 const PAGE_SECTORS: u64 = 4096 / SECTOR_BYTES;
 
-/// Step of a command after its controller time.
+/// Next step of a command after its controller time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Completion.
+    /// Complete it.
     Answer,
-    /// Admission to the write buffer.
+    /// Admit its data to the write buffer.
     Admit,
-    /// Read.
+    /// Read its data.
     Fetch,
-    /// Finishing zones, or waiting for their erases.
+    /// Finish zones, or wait for their erases.
     Finish,
     Reset,
-    /// Waiting until earlier data are in the flash.
+    /// Wait until earlier data are in the flash.
     Flush,
 }
 
@@ -43,7 +43,7 @@ enum Stage {
 struct Active {
     request: Request,
     submitted: Time,
-    /// Arrival at the device, and start of the present wait.
+    /// Arrival at the device, and start of the current wait.
     begun: Time,
     since: Time,
     stage: Stage,
@@ -53,18 +53,18 @@ struct Active {
     parts: Breakdown,
 }
 
-/// A zone that is to be taken up further, when the buffer has room.
+/// Zone data that wait for room in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     slot: Slot,
     zone: u32,
     generation: u32,
     to: u64,
-    /// Padding follows.
+    /// True if padding follows.
     pads: bool,
 }
 
-/// A flush of a volatile buffer, or a write that is durable when it is answered.
+/// A flush of a volatile buffer, or a FUA write.
 #[derive(Debug, Clone)]
 struct Barrier {
     slot: Slot,
@@ -72,7 +72,7 @@ struct Barrier {
     noted: Vec<(u32, u32, u64)>,
 }
 
-/// Decisions of the zones on a command, stored until its execution.
+/// Result of the zones' decision on a command, kept until its execution.
 #[derive(Debug, Clone)]
 enum Decision {
     Write(Written, u32),
@@ -80,7 +80,7 @@ enum Decision {
 }
 
 /// A drive of zones.
-// One field per part and queue.
+// One field per component and queue.
 #[derive(Debug, Clone)]
 pub struct ZonedDrive {
     config: ZonedConfig,
@@ -89,13 +89,13 @@ pub struct ZonedDrive {
     clock: Clock,
     active: Slots<Active>,
     decisions: Vec<(Slot, Decision)>,
-    /// In the host, as there is no room in the device; commands in the device.
+    /// Commands waiting in the host, and commands in the device.
     queue: VecDeque<(Request, Time)>,
     in_device: u32,
-    /// Until when the controller writes, and until when data leave.
+    /// End of the controller's current write transfer, and of its read transfer.
     writes_until: Time,
     leaves_until: Time,
-    /// Sectors of the buffer, without its windows.
+    /// Buffer size in sectors, without windows.
     room: u64,
     waiting: VecDeque<Waiting>,
     /// Commands that wait for an idle zone.
@@ -109,7 +109,7 @@ pub struct ZonedDrive {
 }
 
 impl ZonedDrive {
-    /// A drive at rest.
+    /// An idle drive.
     pub(super) fn new(
         config: &ZonedConfig,
         zones: Zones,
@@ -155,7 +155,7 @@ impl ZonedDrive {
 
     // ---- commands come in --------------------------------------------------------------------------
 
-    /// A command enters the device: the zones decide it.
+    /// Starts a command in the device: the zones decide it.
     fn begin(&mut self, request: Request, submitted: Time) {
         let now = self.clock.now;
         let mut parts = Breakdown::default();
@@ -270,7 +270,7 @@ impl ZonedDrive {
 
     // ---- continuation --------------------------------------------------------------------------
 
-    /// The controller is done with a command for now.
+    /// Continues a command after its controller time.
     fn step(&mut self, slot: Slot) {
         let now = self.clock.now;
         self.active[slot].since = now;
@@ -348,7 +348,7 @@ impl ZonedDrive {
         self.quiet.push((zone, slot));
     }
 
-    /// Handles a ready zone of a command; with the last it is answered.
+    /// Handles a ready zone of a command; the last one completes it.
     fn zone_is_ready(&mut self, slot: Slot) {
         self.active[slot].left -= 1;
         if self.active[slot].left == 0 {
@@ -384,7 +384,7 @@ impl ZonedDrive {
         self.active[slot].left = changed.len() as u32;
         for it in changed {
             let sight = self.sight();
-            // A zone written meanwhile has been erased.
+            // A zone written in the meantime has been erased.
             if self.media.taken(it.zone).0 == 0 {
                 self.media.erase(it.zone, sight, &mut self.clock);
             }
@@ -392,7 +392,7 @@ impl ZonedDrive {
         }
     }
 
-    /// Issues a read to the flash, with its programmed part.
+    /// Reads programmed sectors from the flash.
     fn fetch(&mut self, slot: Slot) {
         let request = self.active[slot].request;
         let size = self.zones.limits().size;
@@ -415,7 +415,7 @@ impl ZonedDrive {
         }
     }
 
-    /// The data of a read go to the host.
+    /// Transfers the data of a read to the host.
     fn leave(&mut self, slot: Slot) {
         let link = &self.config.link;
         let sectors = u64::from(self.active[slot].request.sectors);
@@ -452,7 +452,7 @@ impl ZonedDrive {
 
     // ---- answers -----------------------------------------------------------------------------------
 
-    /// A command is answered; the next comes in from the host.
+    /// Completes a command, and starts the next one from the host.
     fn answer(&mut self, slot: Slot) {
         let mut active = self.active.remove(slot);
         let (request, submitted) = (active.request, active.submitted);
@@ -485,7 +485,7 @@ impl ZonedDrive {
         match told {
             Told::Read { slot, spent } => {
                 let active = &mut self.active[slot];
-                // Latency parts of the last read remain.
+                // The latency parts are those of the last read.
                 active.parts[SUSPEND] = spent.suspend;
                 active.parts[BUS] = spent.bus;
                 active.parts[CELL] = spent.cell;
@@ -589,7 +589,7 @@ impl Device for ZonedDrive {
         let is_protected = !self.is_volatile();
         let zones = self.zones.limits().zones;
         if is_protected {
-            // Decided data are in the buffer, or count as such: it was not answered.
+            // Data of decided but uncompleted writes are in the buffer, or count as such.
             for zone in 0..zones {
                 let look = self.zones.look(zone);
                 self.media.take_at_once(zone, look.pointer, !look.state.is_active());
@@ -616,7 +616,7 @@ impl Device for ZonedDrive {
     }
 
     fn may_refuse(&self) -> bool {
-        // Any write may be at another place than a write pointer.
+        // Any write may miss the write pointer.
         true
     }
 

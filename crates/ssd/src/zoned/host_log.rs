@@ -1,8 +1,7 @@
-//! A host log on a zoned drive, for zone-unaware programs: what they write is appended to open
-//! zones, and zones in which little is still valid are cleaned, as dm-zoned and file systems on
-//! zones do. It maps 4 KiB at a time. Cleaning takes the zone with the fewest valid pages, reads
-//! these, writes them to a zone of their own, and resets it; one zone at a time, while fewer zones
-//! than wanted are free.
+//! A host log on a zoned drive, for programs that do not know zones. It appends their writes to
+//! open zones and cleans zones with few valid pages, as dm-zoned and zoned file systems do. Its
+//! mapping unit is 4 KiB. While too few zones are free, it cleans one zone at a time: it reads the
+//! valid pages of the zone with the fewest, writes them to a separate zone, and resets it.
 
 use super::config::LogOptions;
 use super::drive::ZonedDrive;
@@ -12,23 +11,23 @@ use crate::device::{Cleans, Examine, Field, Model, Persist, Prepare, Report};
 use engine::{Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Sectors of a page of the log.
+/// Sectors per page of the log.
 const PAGE: u64 = 4096 / SECTOR_BYTES;
 
 /// Owner of a drive request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// A part of a request.
+    /// Part of a host request.
     Host(u64),
-    /// Reads of a victim, from this page of the drive on.
+    /// Reads of a victim, from this drive page.
     Reads { from: u64, pages: u64 },
     /// Writes of copied pages.
     Copy,
-    /// The reset of a victim.
+    /// Reset of a victim.
     Reset(u32),
 }
 
-/// A request of a program.
+/// A request of the host.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     request: Request,
@@ -44,7 +43,7 @@ struct Frontier {
     next: u64,
 }
 
-/// A zone that is being cleaned: its next page to examine.
+/// A zone being cleaned, with its next page to examine.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     zone: u32,
@@ -53,7 +52,7 @@ struct Victim {
     left: u32,
 }
 
-/// Pages that programs have written, and cleaning moved; and zones that it emptied.
+/// Pages written by the host, pages moved by cleaning, and cleaned zones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     written: u64,
@@ -61,22 +60,22 @@ struct Counts {
     emptied: u64,
 }
 
-/// The log. Its fields are the drive, the map, the zones, and who waits.
+/// The log: drive, map, zones, and waiting requests.
 #[derive(Debug, Clone)]
 pub struct HostLog {
     drive: ZonedDrive,
     options: LogOptions,
-    /// Logical pages, and pages of a zone.
+    /// Number of logical pages, and pages per zone.
     pages: u64,
     zone_pages: u64,
-    /// Drive page by logical page, from 1 on; and the other way round.
+    /// Drive page plus 1 by logical page; and logical page plus 1 by drive page.
     map: Vec<u32>,
     owners: Vec<u32>,
     valid: Vec<u32>,
     free: VecDeque<u32>,
     frontiers: [Frontier; 2],
     victim: Option<Victim>,
-    /// True for full zones, which may be victims.
+    /// True for full zones, the candidates for cleaning.
     closed: Vec<bool>,
     asked: BTreeMap<u64, Asked>,
     waiting: VecDeque<(Request, Time)>,
@@ -88,7 +87,7 @@ pub struct HostLog {
 }
 
 impl HostLog {
-    /// A log on the zones of a drive that are empty.
+    /// A log on a drive of empty zones.
     pub fn new(drive: ZonedDrive, options: &LogOptions) -> HostLog {
         let limits = *drive.zones().limits();
         let zone_pages = limits.capacity / PAGE;
@@ -100,7 +99,7 @@ impl HostLog {
             options: options.clone(),
             pages,
             zone_pages,
-            // Memory is taken on the first write.
+            // Memory is allocated on the first write.
             map: memory::zeroed(pages as usize),
             owners: memory::zeroed(all as usize),
             valid: memory::zeroed(zones),
@@ -119,8 +118,8 @@ impl HostLog {
         }
     }
 
-    /// The section `zones.host_log`: what programs wrote, in whole pages, what cleaning moved, and how many zones are
-    /// free.
+    /// Results section `zones.host_log`: pages written by the host, pages moved by cleaning, and
+    /// free zones.
     fn section(&self) -> Report {
         let Counts { written, moved, emptied } = self.counts;
         section! {
@@ -147,13 +146,13 @@ impl HostLog {
         self.drive.submit(self.now, request);
     }
 
-    /// The sector of a page of the drive.
+    /// First sector of a drive page.
     fn sector(&self, page: u64) -> u64 {
         let (zone, at) = (page / self.zone_pages, page % self.zone_pages);
         zone * self.drive.zones().limits().size + at * PAGE
     }
 
-    /// The page of the drive that holds a logical page.
+    /// Drive page of a logical page.
     fn place(&self, page: u64) -> Option<u64> {
         u64::from(self.map[page as usize]).checked_sub(1)
     }
@@ -166,13 +165,14 @@ impl HostLog {
         }
     }
 
-    /// Writes logical pages at a frontier, in as many pieces as zones are begun; the first of them that found no place.
+    /// Appends logical pages at a frontier, in one piece per zone. Returns the index of the first
+    /// page that found no room.
     fn append(&mut self, which: usize, owner: Owner, pages: &[u64], fua: bool) -> usize {
         let mut done = 0;
         while done < pages.len() {
             let frontier = &mut self.frontiers[which];
             if frontier.zone.is_none() {
-                // The last free zone is for cleaning.
+                // The last free zone is reserved for cleaning.
                 if self.free.len() < 2 - which {
                     return done;
                 }
@@ -201,7 +201,7 @@ impl HostLog {
 
     // ---- programs ask ------------------------------------------------------------------------------
 
-    /// Serves a request; whether there was room for it.
+    /// Serves a request. Returns false without room.
     fn serve(&mut self, request: Request, submitted: Time) -> bool {
         let (first, end) =
             (request.lba.0 / PAGE, (request.lba.0 + u64::from(request.sectors)).div_ceil(PAGE));
@@ -254,14 +254,14 @@ impl HostLog {
             }
         }
         if self.asked[&request.id].left == 1 {
-            // A command without effect: it costs a command.
+            // A request without effect costs one command.
             self.ask(owner, Op::Trim, 0, 1, false);
         }
         self.host_part_done(request.id, Status::Ok);
         true
     }
 
-    /// True if that many pages fit without the reserve for cleaning.
+    /// True if that many pages fit without the cleaning reserve.
     fn has_room(&self, pages: u64) -> bool {
         let here = self.frontiers[0].zone.map_or(0, |_| self.zone_pages - self.frontiers[0].next);
         let zones = pages.saturating_sub(here).div_ceil(self.zone_pages);
@@ -283,7 +283,7 @@ impl HostLog {
 
     // ---- cleaning ----------------------------------------------------------------------------------
 
-    /// Cleans if too few zones are free.
+    /// Starts cleaning if too few zones are free.
     fn clean(&mut self) {
         if self.victim.is_none() && self.free.len() < self.options.free as usize {
             let full = (0..self.closed.len()).filter(|zone| self.closed[*zone]);
@@ -299,7 +299,7 @@ impl HostLog {
         if victim.left > 0 {
             return;
         }
-        // The next run of valid pages, up to a batch.
+        // The next run of valid pages, up to the batch size.
         let first = u64::from(victim.zone) * self.zone_pages;
         let is_valid = |page: &u64| self.owners[(first + page) as usize] != 0;
         let from = (victim.next..self.zone_pages).find(is_valid);
@@ -320,7 +320,7 @@ impl HostLog {
         self.victim = Some(victim);
     }
 
-    /// Pages of a victim have been read: writes those still valid.
+    /// Handles a completed read of a victim: writes the pages that are still valid.
     fn copy(&mut self, from: u64, pages: u64) {
         let owners = &self.owners[from as usize..(from + pages) as usize];
         let valid: Vec<u64> =

@@ -1,4 +1,4 @@
-//! The kind of device `zoned`: its shape, what contradicts itself, and how it is built.
+//! The device kind `zoned`: shape, checks, and construction.
 
 use super::automaton::Zones;
 use super::config::{Adapt, ZonedConfig};
@@ -16,14 +16,14 @@ use crate::shape::Groups;
 use engine::{SECTOR_BYTES, Xoshiro256};
 use options::{Duration, Invalid, Maybe, Size};
 
-/// Streams of randomness: of the times of the firmware, and of failures.
+/// Random streams: firmware times, and failures.
 const FIRMWARE_TIMES: u64 = 40;
 const FAILURES: u64 = 41;
 
-/// More zones take more memory than is worth while.
+/// Maximum number of zones, for the memory that they take.
 const MOST_ZONES: u32 = 1 << 20;
 
-/// Unit of a read: an address of 4 KiB.
+/// Unit of a read: 4 KiB.
 const UNIT: Size = Size::from_bytes(4096);
 
 fn refuse<T>(keys: &[&str], problem: String) -> Result<T, Invalid> {
@@ -39,12 +39,12 @@ impl ZonedConfig {
         self.zones.width.unwrap_or(self.dies())
     }
 
-    /// Unit of a program of a die, bytes.
+    /// Size of a die's program, bytes.
     pub fn group_bytes(&self) -> u64 {
         u64::from(self.planes_per_die) * u64::from(self.bits) * self.page_size.bytes()
     }
 
-    /// Blocks of a zone in each plane of its dies: data and parity.
+    /// Blocks of a zone per plane of its dies: data and parity.
     fn blocks(&self) -> u32 {
         let data = self.zones.capacity_bytes().div_ceil(self.group_bytes());
         let parity = match self.zones.parity_of {
@@ -56,7 +56,7 @@ impl ZonedConfig {
         pages.div_ceil(u64::from(self.pages_per_block)).try_into().unwrap_or(u32::MAX)
     }
 
-    /// A drive with these dies and otherwise irrelevant keys.
+    /// A drive with these dies; its other keys do not matter.
     fn with_dies(&self, channels: u32, dies_per_channel: u32) -> SsdConfig {
         let step = self.suspend.step;
         let stops = Maybe(step.ns().map(|_| Duration::from_ns(0)));
@@ -101,7 +101,7 @@ impl ZonedConfig {
         }
     }
 
-    /// Counts and times without which there is no drive.
+    /// Checks the counts and times of dies.
     fn check_dies(&self) -> Result<(), Invalid> {
         let counts = [
             ("device.channels", self.channels, 256),
@@ -139,7 +139,7 @@ impl ZonedConfig {
         Ok(())
     }
 
-    /// Refuses contradictory sizes and numbers of zones.
+    /// Checks sizes and numbers of zones.
     fn check_zones(&self) -> Result<(), Invalid> {
         let zones = &self.zones;
         let (size, capacity) = (zones.size, zones.capacity_bytes());
@@ -196,7 +196,7 @@ impl ZonedConfig {
         Ok(())
     }
 
-    /// The groups of a zone.
+    /// Groups of a zone.
     fn groups(&self) -> Result<Groups, Invalid> {
         let groups = Groups::new(&self.with_dies(1, self.width())).map_err(|invalid| {
             let own = |key: &String| match key.as_str() {
@@ -211,7 +211,7 @@ impl ZonedConfig {
         Ok(groups.on(self.dies(), self.channels))
     }
 
-    /// Sectors of the write buffer beside the windows.
+    /// Sectors of the write buffer without windows.
     fn room(&self) -> Result<u64, Invalid> {
         let zones = &self.zones;
         let windows = u64::from(zones.zrwa.resources) * 2 * zones.zrwa.size.bytes();
@@ -232,7 +232,7 @@ impl ZonedConfig {
         Ok((size - windows) / SECTOR_BYTES)
     }
 
-    /// Checks the zones that the log of the host needs: written, cleaned into, and free.
+    /// Checks that there are enough zones for the host log: open, cleaning target, and free.
     fn check_log(&self) -> Result<(), Invalid> {
         let (log, zones) = (&self.log, &self.zones);
         if self.adapt == Adapt::None {
@@ -307,9 +307,10 @@ impl DeviceKind for ZonedConfig {
 }
 
 impl ZonedDrive {
-    /// A drive as configured.
+    /// A drive for a configuration.
     ///
     /// # Errors
+    /// For contradictory keys, which the error names.
     /// When the configuration contradicts itself; the error names the keys.
     pub fn with(config: &ZonedConfig, seed: u64) -> Result<ZonedDrive, Invalid> {
         let (groups, room) = config.checked()?;

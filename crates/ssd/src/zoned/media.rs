@@ -1,6 +1,6 @@
-//! The flash under the zones: each zone is a block of each plane of its dies, programmed from its
-//! beginning to its end by groups. There is nothing to map, nothing to clean and no spare. It
-//! receives the end of a zone's data, and reports completions.
+//! Flash of the zones: each zone is a block in each plane of its dies, programmed in groups from
+//! start to end. There is no map, garbage collection or spare space. It receives the end of each
+//! zone's data, and reports completions.
 
 use crate::clock::{Clock, DieEvent};
 use crate::device::kit::slots::{Slot, Slots};
@@ -12,7 +12,7 @@ use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// Programs of padding that a die is given at a time: one in its cells, and one on its way.
+/// Maximum padding programs per die: one in the cells, and one on its way.
 const PADS_AT_ONCE: u32 = 2;
 
 /// Purpose of a program.
@@ -21,59 +21,59 @@ enum Kind {
     Data,
     Parity,
     Pad,
-    /// A copy of what a group has so far, because a flush of a volatile buffer wants it in the flash.
+    /// A copy of an incomplete group, because a flush of a volatile buffer needs it in the flash.
     Journal,
 }
 
-/// A program that a die was given.
+/// An outstanding program of a die.
 #[derive(Debug, Clone, Copy)]
 struct Program {
     zone: u32,
-    /// Generation of the zone: it has been reset as often.
+    /// Generation of the zone: its number of resets.
     generation: u32,
     group: u64,
-    /// Freed sectors of the buffer.
+    /// Buffer sectors freed by its completion.
     sectors: u64,
     kind: Kind,
-    /// In the order of all programs.
+    /// Sequence number among all programs.
     number: u64,
 }
 
-/// Program of a part of a zone.
+/// Program progress of a zone.
 #[derive(Debug, Clone, Default)]
 struct Stream {
     generation: u32,
     /// Received sectors.
     taken: u64,
-    /// Groups that are programmed: all before the first, and of those from there on.
+    /// Programmed groups: all before `first`, and the listed ones after it.
     first: u64,
     done: VecDeque<bool>,
-    /// Programs and erases that have not ended; padding that is still to be given, by die.
+    /// Outstanding programs and erases; remaining padding by die.
     under_way: u32,
     pads: Vec<u32>,
-    /// True if it must be erased before it is programmed; and how often it was.
+    /// True if the zone must be erased before programming; and its number of erases.
     is_used: bool,
     erases: u32,
     erasing: u32,
     /// True without a partial group in the buffer.
     is_sealed: bool,
-    /// End of the durable data for a flush.
+    /// End of the data that a flush has made durable.
     durable: u64,
 }
 
-/// An event of the flash.
+/// An event of the flash for the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// A completed read with its times.
+    /// A completed read, with its times.
     Read {
         slot: Slot,
         spent: Spent,
     },
-    /// The buffer has more room, or a program has ended.
+    /// The buffer has more room, or a program has completed.
     Programmed,
     /// A zone became idle.
     Quiet(u32),
-    /// A program, or an erase, of a zone has failed.
+    /// A program or erase of a zone has failed.
     ProgramFailed(u32),
     EraseFailed(u32),
 }
@@ -90,12 +90,12 @@ pub struct Work {
     pub suspensions: u64,
 }
 
-/// Layout of the zones on the flash.
+/// Layout of zones on the flash.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub groups: Groups,
     pub group_sectors: u64,
-    /// Sectors of a zone.
+    /// Sectors per zone.
     pub capacity: u64,
     pub blocks: u32,
     pub rated: u32,
@@ -103,7 +103,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Die of a zone, by number among its dies.
+    /// Die of a zone, by index among the zone's dies.
     fn die(&self, zone: u32, local: u32) -> u32 {
         let width = self.groups.width;
         let sets = self.groups.dies / width;
@@ -127,10 +127,10 @@ pub(super) struct Media {
     dies: Dies,
     streams: Vec<Stream>,
     programs: Slots<Program>,
-    /// Numbers of programs of data or journals.
+    /// Sequence numbers of outstanding data and journal programs.
     outstanding: BTreeSet<u64>,
     given: u64,
-    /// Sectors of the buffer that hold data which is not programmed.
+    /// Buffered sectors that are not programmed.
     held: u64,
     random: Xoshiro256,
     work: Work,
@@ -153,7 +153,7 @@ impl Media {
         }
     }
 
-    /// The first zones are full.
+    /// Fills the first zones.
     pub fn fill(&mut self, zones: u32) {
         let Layout { capacity, group_sectors, .. } = self.layout;
         for stream in &mut self.streams[..zones as usize] {
@@ -164,12 +164,12 @@ impl Media {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// Sectors that the buffer holds for the flash.
+    /// Number of buffered sectors.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Up to where a zone has been taken up, and how often it was reset.
+    /// End of a zone's received data, and its number of resets.
     pub fn taken(&self, zone: u32) -> (u64, u32) {
         let stream = &self.streams[zone as usize];
         (stream.taken, stream.generation)
@@ -181,12 +181,12 @@ impl Media {
         stream.under_way == 0 && stream.pads.iter().all(|pads| *pads == 0)
     }
 
-    /// The number of the next program: what was given before is what a flush waits for.
+    /// Sequence number of the next program; a flush waits for all earlier ones.
     pub fn next_program(&self) -> u64 {
         self.given
     }
 
-    /// True if every program before a number has ended.
+    /// True if all programs before a sequence number have completed.
     pub fn has_done(&self, number: u64) -> bool {
         self.outstanding.first().is_none_or(|first| *first >= number)
     }
@@ -209,7 +209,7 @@ impl Media {
         self.dies.accounts(end).iter().map(|account| account.busy_ns).collect()
     }
 
-    /// Counts begin anew.
+    /// Resets the counters.
     pub fn reset_work(&mut self) {
         self.work = Work::default();
         self.dies.reset_effort();
@@ -245,14 +245,14 @@ impl Media {
         self.hear();
     }
 
-    /// Transfers into a die are of no interest here.
+    /// Transfers into a die need no handling here.
     fn hear(&mut self) {
         while self.dies.take_begun().is_some() {}
         self.work.suspensions += self.dies.take_suspensions();
     }
 
-    /// Extends a zone's data, and programs complete groups; at the end of the zone the rest as
-    /// well.
+    /// Extends a zone's data and programs complete groups; at the end of the zone also the
+    /// incomplete one.
     pub fn take(&mut self, zone: u32, to: u64, end: u64, sight: Sight, clock: &mut Clock) {
         let size = self.layout.group_sectors;
         self.erase_before_use(zone, sight, clock);
@@ -268,7 +268,7 @@ impl Media {
         }
     }
 
-    /// Programs a zone's part of a group with padding, and all that follows up to its end is padding.
+    /// Pads an incomplete group of a zone, and the rest of the zone up to `end`.
     pub fn pad(&mut self, zone: u32, end: u64, sight: Sight, clock: &mut Clock) {
         let size = self.layout.group_sectors;
         self.erase_before_use(zone, sight, clock);
@@ -297,7 +297,7 @@ impl Media {
         }
     }
 
-    /// A zone is reset: what it has in the buffer is worthless.
+    /// Handles a reset of a zone: drops its buffered data.
     pub fn reset(&mut self, zone: u32) {
         let size = self.layout.group_sectors;
         let stream = &mut self.streams[zone as usize];
@@ -310,7 +310,7 @@ impl Media {
         stream.under_way = stream.erasing;
     }
 
-    /// Closes a zone for writes: what it has in the buffer cannot be programmed.
+    /// Closes a zone to writes: drops buffered data that cannot be programmed.
     pub fn give_up(&mut self, zone: u32) {
         let size = self.layout.group_sectors;
         let stream = &mut self.streams[zone as usize];
@@ -321,7 +321,7 @@ impl Media {
         stream.pads.clear();
     }
 
-    /// Erases a zone if it was programmed.
+    /// Erases a zone, if it was programmed.
     pub fn erase(&mut self, zone: u32, sight: Sight, clock: &mut Clock) {
         let stream = &mut self.streams[zone as usize];
         if !std::mem::take(&mut stream.is_used) {
@@ -439,8 +439,7 @@ impl Media {
 
     // ---- reads -----------------------------------------------------------------------------------
 
-    /// A request reads sectors of a zone: programmed ones come from the dies. How many reads that
-    /// are.
+    /// Reads programmed sectors of a zone from the dies. Returns the number of reads.
     pub fn read(
         &mut self,
         slot: Slot,
@@ -480,8 +479,8 @@ impl Media {
 
     // ---- flushes and power cuts of a volatile buffer ---------------------------------------------
 
-    /// A flush: what zones have of a group is programmed elsewhere as well. Up to where each zone is then in the
-    /// flash, once the programs have ended.
+    /// Flushes: programs incomplete groups elsewhere as well. Returns the end of durable data of
+    /// each zone, valid once the programs complete.
     pub fn journal(&mut self, sight: Sight, clock: &mut Clock) -> Vec<(u32, u32, u64)> {
         let size = self.layout.group_sectors;
         let mut noted = Vec::new();
@@ -499,7 +498,7 @@ impl Media {
         noted
     }
 
-    /// A flush has ended.
+    /// Completes a flush.
     pub fn has_flushed(&mut self, noted: &[(u32, u32, u64)]) {
         for (zone, generation, taken) in noted {
             let stream = &mut self.streams[*zone as usize];
@@ -509,8 +508,8 @@ impl Media {
         }
     }
 
-    /// Handles a power cut. Of each zone: the end of its surviving data, and true if a program was
-    /// torn. With `protected`, the buffer is programmed during the cut.
+    /// Handles a power cut. Returns for each zone the end of its surviving data, and true if a
+    /// program was torn. With `protected`, the buffer is programmed during the cut.
     pub fn lose_power(&mut self, protected: bool, now: Time) -> Vec<(u64, bool)> {
         let size = self.layout.group_sectors;
         self.dies.lose_power(now);
@@ -540,7 +539,7 @@ impl Media {
         kept
     }
 
-    /// Takes up a zone untimed, which its protected buffer holds after a power cut.
+    /// Receives a zone's data untimed, from the protected buffer after a power cut.
     pub fn take_at_once(&mut self, zone: u32, to: u64, is_whole: bool) {
         let stream = &mut self.streams[zone as usize];
         stream.taken = stream.taken.max(to);
@@ -552,7 +551,7 @@ impl Media {
     /// Checks that the buffer holds the zones' unprogrammed data.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The violated condition.
     pub fn audit(&self) -> Result<(), String> {
         let programs: u64 =
             self.programs.taken().into_iter().map(|slot| self.programs[slot].sectors).sum();

@@ -1,4 +1,4 @@
-//! Report of zones: the section `zones` of results.
+//! Report of zones: results section `zones`.
 
 use super::automaton::{Tally, Zones};
 use super::media::Work;
@@ -14,7 +14,7 @@ pub struct Times {
     pub count: u64,
     /// Total time, ns.
     pub sum_ns: u64,
-    /// The longest, ns.
+    /// Maximum time, ns.
     pub max_ns: Time,
 }
 
@@ -35,7 +35,7 @@ impl Times {
     }
 }
 
-/// Counts of the drive itself.
+/// Counters of the drive itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     appends: u64,
@@ -50,24 +50,24 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The host has written, or appended, sectors.
+    /// Counts sectors written or appended by the host.
     pub fn note_write(&mut self, op: Op, sectors: u64) {
         self.appends += u64::from(op == Op::Append);
         self.host_sectors += sectors;
     }
 
-    /// A finish has given up sectors of a zone.
+    /// Counts sectors of a zone that a finish gave up.
     pub fn note_padding(&mut self, sectors: u64) {
         self.padding_sectors += sectors;
     }
 
-    /// A program, or an erase, has failed.
+    /// Counts a failed program or erase.
     pub fn note_failure(&mut self, of_program: bool) {
         self.program_failures += u64::from(of_program);
         self.erase_failures += u64::from(!of_program);
     }
 
-    /// A zone was reset by a command.
+    /// Counts a reset by a command.
     pub fn note_reset(&mut self) {
         self.resets += 1;
     }
@@ -85,7 +85,7 @@ impl Counts {
         }
     }
 
-    /// The section `zones`: their states, and what opened, closed, filled and emptied them.
+    /// Results section `zones`: states, and the causes of opening, closing, filling and emptying.
     pub fn section(
         &self,
         zones: &Zones,

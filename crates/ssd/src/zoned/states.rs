@@ -2,24 +2,24 @@
 
 pub use engine::ZoneState as State;
 
-/// Limits of the zones. Sectors.
+/// Zone limits; sizes are sectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Zones.
+    /// Number of zones.
     pub zones: u32,
     /// Distance between the starts of consecutive zones.
     pub size: u64,
     /// Writable sectors of each zone.
     pub capacity: u64,
-    /// Open zones, at most.
+    /// Maximum number of open zones.
     pub open: u32,
-    /// Active zones, at most.
+    /// Maximum number of active zones.
     pub active: u32,
-    /// The largest append.
+    /// Maximum size of an append.
     pub append: u64,
-    /// True if a read may go over borders.
+    /// True if a read may cross zone borders.
     pub read_across: bool,
-    /// Windows of random writes, at most.
+    /// Maximum number of zones with a window of random writes.
     pub windows: u32,
     /// Size of a window.
     pub window: u64,
@@ -40,9 +40,9 @@ pub struct Look {
     pub written: u64,
     /// True with a window of random writes.
     pub has_window: bool,
-    /// End sector of the window; without such the write pointer.
+    /// End sector of the window; the write pointer without a window.
     pub window_end: u64,
-    /// True if the controller made the zone full.
+    /// True if the controller finished the zone.
     pub finished_by_controller: bool,
 }
 
@@ -52,11 +52,11 @@ pub struct Written {
     pub zone: u32,
     /// Start of the zone.
     pub at: u64,
-    /// Sectors that take room.
+    /// Sectors that need buffer room.
     pub fresh: u64,
-    /// Up to where the zone is now to be programmed.
+    /// New end of the data to program.
     pub pointer: u64,
-    /// True if it was empty.
+    /// True if the zone was empty before.
     pub opened: bool,
 }
 
@@ -65,7 +65,7 @@ pub struct Written {
 pub struct Changed {
     pub zone: u32,
     pub before: State,
-    /// The write pointer before, and sectors that the host had written.
+    /// Write pointer before the command; sectors written by the host.
     pub pointer: u64,
     pub written: u64,
     /// Write pointer after the window's content is committed.

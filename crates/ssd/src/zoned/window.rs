@@ -1,10 +1,10 @@
-//! The window of random writes of a zone (ZRWA, TP4076): what lies in it beyond the write pointer, and what a
-//! write to it commits. Sectors are counted within the zone.
+//! Window of random writes of a zone (ZRWA, TP4076): its content beyond the write pointer, and
+//! commits by writes. Sectors are counted within the zone.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Content of a window: the sectors that are written and not committed.
+/// Content of a window: sectors written but not committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Window {
     written: BTreeSet<u64>,
@@ -13,27 +13,27 @@ pub struct Window {
 /// Outcome of a write to a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Sectors that were not in the window.
+    /// Sectors new to the window.
     pub fresh: u64,
-    /// Sectors that replace some which were.
+    /// Sectors that replace sectors in the window.
     pub absorbed: u64,
 }
 
 impl Window {
-    /// Writes sectors.
+    /// Writes sectors into the window.
     pub fn write(&mut self, sectors: Range<u64>) -> Taken {
         let all = sectors.end - sectors.start;
         let fresh = sectors.filter(|sector| self.written.insert(*sector)).count() as u64;
         Taken { fresh, absorbed: all - fresh }
     }
 
-    /// Everything before `end` leaves the window; returns the number of written sectors.
+    /// Commits everything before `end`. Returns the number of written sectors.
     pub fn commit(&mut self, end: u64) -> u64 {
         let rest = self.written.split_off(&end);
         std::mem::replace(&mut self.written, rest).len() as u64
     }
 
-    /// Sectors in the window.
+    /// Number of sectors in the window.
     pub fn len(&self) -> u64 {
         self.written.len() as u64
     }
