@@ -1,7 +1,7 @@
 """Terminal output of commands: wrapped text, tables, a progress bar.
 
-Only this module, those named `display` and the parts of their tables need rich. They are imported
-to show something: `ssdlab --help` and runs with `--quiet` start without it.
+Only this module, `display` modules and their table parts need rich. They are imported on demand:
+`ssdlab --help` and runs with `--quiet` start without it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Prepared(Console):
 
 
 def console_for(file: IO[str]) -> tuple[Console, bool]:
-    """A console that writes nothing and draws for `file`, and whether that takes only ASCII."""
+    """A console that renders for `file` without writing; True if the file takes only ASCII."""
     model = Console(file=file)
     colours: Any = model.color_system
     console = _Prepared(
@@ -43,7 +43,7 @@ def console_for(file: IO[str]) -> tuple[Console, bool]:
 
 
 def rendered(console: Console, sections: list[RenderableType]) -> str:
-    """The sections with an empty line between them, without the blanks that rich fills up with."""
+    """The sections, separated by empty lines, without rich's trailing blanks."""
     texts = []
     for section in sections:
         with console.capture() as capture:
@@ -61,13 +61,13 @@ class Canvas:
         self.width: int = self._console.width
 
     def draw(self, parts: Iterable[RenderableType | None]) -> str:
-        """The parts that are not None, with an empty line between them."""
+        """The parts other than None, separated by empty lines."""
         return rendered(self._console, [part for part in parts if part is not None])
 
 
 def grid(columns: str) -> Table:
-    """A table without lines. `columns` has a letter per column: its side, l or r, in capitals if
-    cells may fold.
+    """A table without rules. `columns` has a letter per column: alignment l or r, upper case if
+    cells may wrap.
     """
     table = Table.grid(padding=(0, 2))
     for letter in columns:
@@ -77,7 +77,7 @@ def grid(columns: str) -> Table:
 
 
 def fact_table(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """A title, and below it names with their values."""
+    """A title, followed by names with their values."""
     table = grid("Lr")
     for row in rows:
         table.add_row(*map(Text, row))
@@ -85,7 +85,7 @@ def fact_table(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 
 def continued(command: str, width: int) -> str:
-    """A command in lines that fit, each but the last ending as a shell wants it."""
+    """A command wrapped to the width, with the shell's line continuations."""
     lines = [""]
     for word in re.split(r" (?=--)", command):
         if not lines[-1]:
@@ -99,7 +99,7 @@ def continued(command: str, width: int) -> str:
 
 
 class _SideBySide:
-    """Parts beside each other where there is room, else below each other."""
+    """Parts side by side if they fit, else below each other."""
 
     def __init__(self, parts: Sequence[RenderableType]) -> None:
         self.parts = parts
@@ -124,9 +124,9 @@ def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
 
 
 class Columns:
-    """A table without cut numbers: columns that do not fit follow in a table below.
+    """A table without truncated numbers: columns that do not fit follow in a table below.
 
-    The first `keys` columns say what a row is about, and are repeated in each part.
+    The first `keys` columns identify a row, and are repeated in each part.
     """
 
     def __init__(self, names: Sequence[str], keys: int, left: Sequence[str] = ()) -> None:
@@ -144,7 +144,7 @@ class Columns:
             1 + max([cell_len(name), *(row[position].cell_len for row in self.rows)])
             for position, name in enumerate(self.names)
         ]
-        # Keys leave room for the widest number; the rest of a key continues on the next line.
+        # Keys leave room for the widest number; longer keys wrap.
         widest = max(widths[self.keys :], default=0)
         room = options.max_width - min(sum(widths[: self.keys]), options.max_width - widest)
         groups: list[list[int]] = [[]]

@@ -1,4 +1,4 @@
-"""Reading TOML, as the standard library does from Python 3.11 on."""
+"""TOML parser: the standard library's from Python 3.11 on, else a replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantities with their units: numbers as text for people, texts of data sheets as numbers."""
+"""Quantities with units: formats numbers for display, and parses texts of data sheets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-#: Commas stand between groups of three digits: "1,92TB" is not 192 TB.
+#: Commas separate groups of three digits: "1,92TB" is not 192 TB.
 _NUMBER = re.compile(
     r"\s*((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
     r"\s*(\S.*?)?\s*"
@@ -25,19 +25,19 @@ _SIZES: Mapping[str, float] = _BYTES | _BINARY
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of quantity: what it is called in a message, and its units in its base unit."""
+    """A kind of quantity: its name in messages, and its units in terms of the base unit."""
 
     noun: str
     units: Mapping[str, float]
     example: str
-    #: The unit that a bare number may be given in a hint, where no other could be meant.
+    #: The unit to suggest for a bare number, if unambiguous.
     only: str = ""
 
     def parse(self, where: str, value: Any) -> float:
         """The quantity `value` in its base unit.
 
-        `where` names the source and key. Raises `InputError`, which says how it is written, for a
-        unit that is missing or of another kind.
+        `where` names the source and key. Raises `InputError`, with the syntax, for a missing or
+        wrong unit.
 
         >>> SIZE.parse("sheet, key capacity", "16KiB"), TIME.parse("sheet, key read", "75us")
         (16384.0, 7.5e-05)
@@ -67,7 +67,7 @@ class Unit:
         return sizes.get(plain, sizes.get("K" + plain[1:]) if plain[:1] == "k" else None)
 
     def _unit_is_missing(self, said: str, number: str) -> InputError:
-        # A hint requires an unambiguous number.
+        # Suggest a unit only for an unambiguous number.
         example = f"{number} {self.only}" if self.only else self.example
         words = "write" if self.only else "as in"
         return InputError(
@@ -85,7 +85,7 @@ class Unit:
 
 
 def _float(number: float) -> float:
-    """A number of a file, whose whole numbers have no end."""
+    """A number of a file, whose integers may be arbitrarily large."""
     try:
         return float(number)
     except OverflowError:
@@ -93,7 +93,7 @@ def _float(number: float) -> float:
 
 
 def _joined(unit: str) -> str:
-    """A unit without spaces, and with u for the sign of a millionth, of which there are two."""
+    """A unit without spaces, with u for either micro sign."""
     return "".join(unit.split()).translate(_MICRO)
 
 
@@ -121,7 +121,7 @@ def time_text(seconds: float) -> str:
 
 
 def size_text(size: float) -> str:
-    """A size, in the unit that takes the fewest digits and leaves nothing over.
+    """A size, exact, in the unit with the fewest digits.
 
     >>> size_text(960e9), size_text(3 * 2**20), size_text(16384), size_text(1920383410176)
     ('960GB', '3MiB', '16KiB', '1875374424KiB')
@@ -133,12 +133,12 @@ def size_text(size: float) -> str:
 
 
 def _four(value: float) -> str:
-    """A number to four digits."""
+    """A number with four significant digits."""
     return f"{float(f'{value:.4g}'):.15g}"
 
 
 def text(unit: Unit, value: float) -> str:
-    """A quantity for people, to four digits.
+    """A quantity for display, with four significant digits.
 
     >>> text(TIME, 8e-05), text(BANDWIDTH, 1.454e9), text(IOPS, 76500), text(RATIO, 4.2)
     ('80us', '1454MB/s', '76.5K/s', '4.2')
@@ -174,7 +174,7 @@ def plural(noun: str) -> str:
 
 
 def duration(us: float, digits: int = 3) -> str:
-    """A time of `us` microseconds in the unit that suits it, to `digits` significant digits.
+    """A time of `us` microseconds in a suitable unit, with `digits` significant digits.
 
     >>> duration(130.6), duration(130.6, 4), duration(1532.9), duration(0), duration(9999.9)
     ('131µs', '130.6µs', '1.53ms', '0µs', '10.0ms')
@@ -189,7 +189,7 @@ def duration(us: float, digits: int = 3) -> str:
 
 
 def energy(joules: float) -> str:
-    """An energy in the unit that suits it, to three significant digits.
+    """An energy in a suitable unit, with three significant digits.
 
     >>> energy(165.3e-6), energy(0.07), energy(12.34), energy(0)
     ('165µJ', '70.0mJ', '12.3J', '0J')
@@ -216,7 +216,7 @@ def count(number: float) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """`value` to `digits` significant digits, with all digits before the point.
+    """`value` with `digits` significant digits, and all digits before the point.
 
     >>> significant(130.62, 3), significant(1.5329, 3), significant(99.96, 3)
     ('131', '1.53', '100')
@@ -238,7 +238,7 @@ def study_number(number: float) -> str:
 
 
 def size(number: float) -> str:
-    """A number of bytes in the unit that suits it.
+    """A number of bytes in a suitable binary unit.
 
     >>> size(512), size(4096), size(227656), size(1.1e12)
     ('512 B', '4 KiB', '222 KiB', '1.00 TiB')
@@ -252,7 +252,7 @@ def size(number: float) -> str:
 
 
 def decimal_size(number: float) -> str:
-    """A number of bytes as data sheets have it, in the unit that suits it.
+    """A number of bytes in a suitable decimal unit, as in data sheets.
 
     >>> decimal_size(1.1017e12), decimal_size(4.84e12), decimal_size(1.61e9), decimal_size(2.2e16)
     ('1.10 TB', '4.84 TB', '1.61 GB', '22.0 PB')
@@ -265,7 +265,7 @@ def decimal_size(number: float) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A value of the table for a person."""
+    """Display form of a table value."""
     if value is None or value is False:
         return ""
     if value is True:
@@ -276,7 +276,7 @@ def cell_text(value: Any) -> str:
 
 
 def dollars(amount: float) -> str:
-    """Dollars: whole where there are many.
+    """Dollars, whole for large amounts.
 
     >>> dollars(45_000), dollars(3.4567), dollars(0.000123), dollars(0)
     ('$45,000', '$3.46', '$0.000123', '$0')

@@ -264,7 +264,7 @@ def _repeated(
             seed = int(json.loads(_core.resolve_json(point.layers))["run"]["seed"])
             break
     seeds = space.from_mapping({"run.seed": [seed + n for n in range(repeat)]}, False)
-    # Layers above give the first seed, and would give it to every point.
+    # Only the first seed comes from layers above, which would override the axis.
     return [replace(base, above=()) for base in bases], [*axes, *seeds]
 
 
@@ -289,7 +289,7 @@ def probed_goals(
     constraints: Sequence[str],
     option: str,
 ) -> Goals:
-    """The goals, held against the figures that one of the samples has in a very short run."""
+    """The goals, checked against the metrics of a sample in a very short run."""
     if not (minimize or maximize or constraints):
         return Goals()
     problem = InputError("no point can be run")
@@ -319,7 +319,7 @@ def _crew(workers: int | None, executor: Any, points: int, option: str) -> Itera
 
 
 def _refuse_other_version(outcome: Outcome) -> None:
-    """A worker of another version that joined later ends the sweep: its bits may differ."""
+    """End the sweep if a worker of another version has joined: its results may differ."""
     text = outcome[0]
     if text is not None and f'"version":"{_core.version}"' not in text:
         raise backends.Lost("a worker with another version of ssdlab has joined")

@@ -1,8 +1,8 @@
 """A search: Optuna chooses the points to run next.
 
-It proposes `BATCH` points at a time and gets their results in that order, whichever is done
-first, so that a search finds the same points on one core and on a cluster; and an interrupted one,
-begun again, asks for the points that it already has.
+It proposes `BATCH` points at a time and receives their results in that order. So a search finds the
+same points on one core and on a cluster, and an interrupted search, when repeated, proposes its
+completed points again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCH = 8
 
 
 def require_optuna(source: str) -> Any:
-    """The module optuna, kept quiet, or `InputError` with the line that installs it."""
+    """The module optuna with logging off; otherwise `InputError` with the install command."""
     optuna = required("optuna", source)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
@@ -33,7 +33,7 @@ def require_optuna(source: str) -> Any:
 
 
 def samples(base: Base, axes: Sequence[Axis]) -> Iterator[Point]:
-    """Some points of a space: its corner, its middle, its other corner."""
+    """Sample points of a space: first corner, middle, last corner."""
     footprints = Footprints()
     for share in (0.0, 0.5, 1.0):
         values = []
@@ -54,7 +54,7 @@ def run(
     check: bool,
     evaluate: Callable[[Sequence[Point]], Sequence[Mapping[str, Any]]],
 ) -> list[Point]:
-    """Look at `trials` points; returns them in order.
+    """Evaluate `trials` points; returns them in order.
 
     `evaluate` runs points and returns their rows.
     """
@@ -65,7 +65,7 @@ def run(
         multivariate=True,
         constant_liar=True,
     )
-    directions = ["minimize"] * len(goals.objectives)  # `Goals.values` turns the others around
+    directions = ["minimize"] * len(goals.objectives)  # `Goals.values` negates the others
     study = optuna.create_study(directions=directions, sampler=sampler)
     footprints = Footprints()
     points: list[Point] = []
@@ -90,7 +90,7 @@ def run(
 
 
 def _suggest(trial: Any, axis: Axis) -> Any:
-    """The value of an axis at which to look next."""
+    """The next value of an axis to try."""
     span = axis.span
     if span is not None and span.whole:
         return space.at(span, trial.suggest_int(axis.name, int(span.low), int(span.high)))

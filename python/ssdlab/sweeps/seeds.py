@@ -1,4 +1,4 @@
-"""Sweeps that vary `run.seed`: the mean over seeds of each design, with its interval."""
+"""Sweeps over `run.seed`: mean over seeds of each design, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEED = "run.seed"
 
 
 class Mean(NamedTuple):
-    """The mean of a figure over seeds; `margin` is half of its interval of confidence (95 %)."""
+    """The mean of a metric over seeds; `margin` is the half-width of its 95 % interval."""
 
     mean: float
     margin: float | None
@@ -24,12 +24,12 @@ class Mean(NamedTuple):
 
 
 class Design(NamedTuple):
-    """Results of the points that differ in their seeds alone."""
+    """Results of the points that differ only in their seeds."""
 
     parameters: dict[str, Any]
     figures: dict[str, Mean]
     rows: Sequence[int]
-    """The points, by their places in the sweep."""
+    """Indices of the points in the sweep."""
 
 
 def rows_of(found: Sequence[Design]) -> list[dict[str, Any]]:

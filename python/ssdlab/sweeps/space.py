@@ -1,9 +1,9 @@
-"""Axes of a sweep: the axes of a sweep, from `KEY=SPEC` or from Python values.
+"""Axes of a sweep, from `KEY=SPEC` or from Python values.
 
-A spec is a list of items with commas between them. An item is a value as `--set` takes it, or a
-range with both ends: `1..8` (whole steps), `0.05..0.3:0.05` or `5%..30%:5%` (a step),
-`4KiB..1MiB:*2` or `1k..64k:*2` (a factor).
-`footprint*0.5` is half of what the trace touches, `footprint*0.1..1:0.1` a range of such shares.
+A spec is a comma-separated list of items. An item is a value in the syntax of `--set`, or a range
+with both ends: `1..8` (whole steps), `0.05..0.3:0.05` or `5%..30%:5%` (a step), `4KiB..1MiB:*2` or
+`1k..64k:*2` (a factor). `footprint*0.5` is half of the trace's footprint, `footprint*0.1..1:0.1` a
+range of such shares.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Span:
-    """A range whose steps are left to a search: from `low` to `high`, both included."""
+    """A range for a search, which chooses the values: from `low` to `high`, inclusive."""
 
     low: Decimal
     high: Decimal
@@ -67,8 +67,8 @@ class Span:
 class Axis:
     """An axis: a full key or one of `NAMES`, and its values.
 
-    `span` is set instead where a search may choose freely between two ends; `ordered` marks values
-    of a range.
+    `span` is set instead if a search may choose any value of a range; `ordered` marks values of a
+    range.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Axis:
         return [text_of(value) for value in self.values]
 
     def assignment(self, value: Any) -> str:
-        """Name of one value of this axis in error messages."""
+        """One value of this axis, as named in error messages."""
         return f"{self.source} {self.name}={text_of(value)}"
 
 
@@ -96,7 +96,7 @@ def text_of(value: Any) -> str:
 
 
 def is_of_load(name: str) -> bool:
-    """True if an axis changes the load, beyond a number of requests."""
+    """True if an axis changes the load, other than its number of requests."""
     return name in ("workload", "trace") or (
         name.startswith("workload.") and name != "workload.requests"
     )
@@ -146,7 +146,7 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
 
 
 def _full_key(source: str, key: str) -> str:
-    """The full path of a key that may be abbreviated."""
+    """The full path of a possibly abbreviated key."""
     try:
         text = _core.set_layer(f"{key}=0")[1]
     except InputError as error:
@@ -156,7 +156,7 @@ def _full_key(source: str, key: str) -> str:
 
 
 def _plain(key: str, value: Any, said: str) -> Any:
-    """A number that was written as people do, such as 28% or 100k, where the key takes one."""
+    """A number in informal notation, such as 28% or 100k, if the key takes a number."""
     if not isinstance(value, str) or not re.match(r"[+-]?[\d.]", value):
         return value
     try:
@@ -205,7 +205,7 @@ def _item(item: str, said: str) -> list[Any]:
 
 
 def _literal(text: str) -> Any:
-    """A value in the meaning of `--set`, for the table: a number where it is one."""
+    """A value of `--set` for the table: a number if possible."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     for kind in int, float:
@@ -250,7 +250,7 @@ def _converted(value: Decimal, unit: str, into: str, said: str) -> Decimal:
 
 
 def _range(item: str, said: str) -> list[Any] | None:
-    """The values of a range, or None if the item is none."""
+    """The values of a range, or None if the item is not a range."""
     found = _parsed(item, said)
     if found is None:
         return None
@@ -297,6 +297,6 @@ def _number(value: Decimal, unit: str) -> Any:
 
 
 def at(span: Span, value: float) -> Any:
-    """The value of a span at which a search looks."""
+    """The value of a span at a search's position."""
     number = Decimal(int(value)) if span.whole else Decimal(repr(value))
     return _number(number, span.unit)

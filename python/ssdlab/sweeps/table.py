@@ -1,7 +1,7 @@
-"""A sweep as a tidy table: a row for each point, its parameters, its results, its error.
+"""A sweep as a tidy table: one row per point with parameters, results and error.
 
-A column of the results is called by its path, such as `host.read.percentiles_us.99`. The duration
-of a run is left out, so that the same sweep gives the same table everywhere.
+A results column is named by its path, such as `host.read.percentiles_us.99`. Wall-clock times are
+omitted, so that a sweep gives the same table everywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.units import cell_text, duration
 
-#: Parts of the results that are not scalars, or do not belong to the point.
+#: Parts of the results excluded from the table.
 LEFT_OUT = {
     "schema",
     "version",
@@ -62,7 +62,7 @@ def flat(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Rows as columns of equal length; what a row does not have is None."""
+    """Rows as columns of equal length, with None for missing values."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -78,7 +78,7 @@ def parquet(table: Columns) -> bytes:
             kind = kinds.pop().__name__
         else:
             kind, values = "str", [None if v is None else _text(v) for v in values]
-        # A column of nothing but None: of texts if it holds errors, else of numbers.
+        # An empty column has text type for errors, else a numeric type.
         if name == "error":
             kind = "str"
         typed.append((name, kind, values))
@@ -104,9 +104,9 @@ WRITERS = {".parquet": parquet, ".csv": comma_separated}
 
 
 def find(name: str, known: Iterable[str], source: str) -> str:
-    """The column that `name` means: its path, the end of one, or p99 and the like.
+    """The column for `name`: a path, the end of a path, or a name such as p99.
 
-    Among several, the figure of all requests is meant, never a class's. Raises `InputError` with
+    An ambiguous name means the metric of all requests, never a class's. Raises `InputError` with
     the nearest.
     """
     known = list(known)
@@ -141,7 +141,7 @@ def is_time(column: str) -> bool:
 
 
 def spoken(column: str) -> str:
-    """A column as a colleague would say it, and still a name that `find` understands.
+    """Short name of a column that `find` accepts.
 
     >>> spoken("host.read.percentiles_us.99.9"), spoken("host.all.iops"), spoken("wear.max_erases")
     ('read.p99.9', 'iops', 'wear.max_erases')
@@ -159,7 +159,7 @@ def said(column: str, value: Any) -> str:
 
 @dataclass(frozen=True)
 class Objective:
-    """A column, and true if more is better."""
+    """A column, and True if more is better."""
 
     column: str
     maximize: bool
@@ -201,13 +201,13 @@ def margin_of(figure: str) -> str:
 
 @dataclass(frozen=True)
 class Goals:
-    """Goals of a sweep: objectives, and the constraints that a point must keep."""
+    """Goals of a sweep: objectives, and constraints on its points."""
 
     objectives: Sequence[Objective] = ()
     constraints: Sequence[Constraint] = ()
 
     def values(self, row: Mapping[str, Any]) -> list[float] | None:
-        """The objectives of a row, less being better; None if it lacks one."""
+        """The objectives of a row, negated if more is better; None if it lacks one."""
         found = [row.get(objective.column) for objective in self.objectives]
         if any(value is None for value in found):
             return None
@@ -215,11 +215,11 @@ class Goals:
         return [sign * float(value or 0) for sign, value in zip(signs, found, strict=True)]
 
     def kept(self, row: Mapping[str, Any]) -> bool:
-        """True if a row keeps every constraint."""
+        """True if a row satisfies all constraints."""
         return all(constraint.excess(row) <= 0 for constraint in self.constraints)
 
     def miss(self, row: Mapping[str, Any]) -> float:
-        """Largest excess of a row over a constraint, by its limit."""
+        """Largest excess of a row over a constraint, relative to its limit."""
         parts = [(c.excess(row), abs(c.limit)) for c in self.constraints]
         return max((excess / (limit or 1.0) for excess, limit in parts), default=0.0)
 
@@ -239,7 +239,7 @@ class Goals:
         return f"No point satisfies {wanted}; the nearest, {at}, has {has}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The goals as each line of the .jsonl file has them."""
+        """The goals in the form of the .jsonl file's lines."""
         return {
             "minimize": [it.column for it in self.objectives if not it.maximize],
             "maximize": [it.column for it in self.objectives if it.maximize],
@@ -248,7 +248,7 @@ class Goals:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Goals:
-        """Goals that `to_dict` wrote; none where it has none."""
+        """The goals that `to_dict` wrote; empty without any."""
         words = (("minimize", False), ("maximize", True))
         objectives = [Objective(name, more) for word, more in words for name in table.get(word, ())]
         limits = [
@@ -302,7 +302,7 @@ def goals(
     known: Sequence[str],
     option: str = "--",
 ) -> Goals:
-    """Goals from their texts, held against the columns that there are."""
+    """Goals from their texts, checked against the known columns."""
     objectives = [
         Objective(find(name, known, f"{option}{word} {name}"), word == "maximize")
         for word, names in (("minimize", minimize), ("maximize", maximize))

@@ -1,7 +1,7 @@
-"""Work of a worker, in any place: one point at a time, from layers to results.
+"""A worker's job, local or remote: runs one point at a time, from layers to results.
 
-An outcome is a pair of texts, one of them None: the results as JSON, or what went wrong. Whatever
-goes wrong inside a point is its outcome, never the end of the worker.
+An outcome is a pair of texts, one of them None: the results as JSON, or an error. A point's
+exception is its outcome, and never ends the worker.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ Outcome: TypeAlias = tuple[str | None, str | None]
 
 
 def run_point(layers: Sequence[Layer], check: bool) -> Outcome:
-    """Simulate one point; only a layer that may name code does."""
+    """Simulate one point; only permitted layers may load code."""
     try:
         return _core.run(layers, check), None
     except (_core.InputError, _core.CheckError, _core.InternalError) as error:
         return None, str(error)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # a broken invariant arrives as a panic, which is no Exception
+    except BaseException as error:  # a violated invariant raises a panic, which is not an Exception
         return None, f"{type(error).__name__}: {error}"
 
 
 def version() -> str:
-    """The version of ssdlab that this worker has."""
+    """The worker's version of ssdlab."""
     return _core.version
 
 
 def follow(parent: Connection) -> None:
-    """End this process as soon as the other end of `parent` is closed, even in mid-simulation.
-
-    So a worker never outlives the sweep, however that ends.
+    """End this process as soon as the other end of `parent` closes, even during a simulation, so
+    that no worker outlives the sweep.
     """
 
     portable.ignore_interrupts()

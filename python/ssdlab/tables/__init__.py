@@ -1,8 +1,7 @@
 """Any table as a trace: Parquet, Arrow, data frames, patterns of files.
 
-Paths that the engine reads are passed on: all text, and Parquet of its own. Everything else is read
-once with pyarrow, a batch at a time, and kept as a Parquet file that the engine reads, in the
-folder of the cache.
+Files in the engine's formats (text, its own Parquet) are passed through. Other tables are read once
+with pyarrow, in batches, and cached as Parquet files for the engine.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from ssdlab.tables import kept, sources, values
 from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, mapped, parse, refusal
 from ssdlab.tables.merge import merged
 
-#: A new way of reading makes new files.
+#: Version of the conversion, which is part of the cache key.
 VERSION = 3
-#: Rows of a group of the file that is written.
+#: Rows per row group of a written file.
 GROUP_ROWS = 1 << 17
 #: Optional columns, by the engine's names.
 OPTIONAL = {"handle": "handle", "fua": "fua", "end": "end_ns"}
@@ -54,8 +53,8 @@ def as_trace(
     """The path of a trace that the engine reads: `trace` itself, or a converted file.
 
     `trace` is a path, a pattern of paths, or a table in memory; `columns` maps its columns by name.
-    For a path of a trace, the engine does the mapping. Raises `InputError` for a table that is no
-    trace.
+    For a path of a trace, the engine does the mapping. Raises `InputError` for a table that is not
+    a trace.
     """
     if is_object(trace):
         target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
@@ -70,7 +69,7 @@ def as_trace(
     several = matches(os.fspath(path))
     files = several or [Path(path)]
     if not all(os.path.isfile(it) for it in files):
-        return path  # a pipe can be read once, by the engine, which also says what is wrong with it
+        return path  # a pipe can be read only once, by the engine, which also reports errors
     if several is None and not _is_mapped(files[0], columns):
         return path
 
@@ -100,16 +99,13 @@ def _of_plugin(path: Path) -> Any:
 
 
 def write(target: Path, table: Any, columns: str | None = None) -> int:
-    """Write a table in memory as a trace; how many requests it has."""
+    """Write a table in memory as a trace; returns the number of requests."""
     given = parse(columns) if columns else {}
     return written(target, [sources.of_object("the table", table)], given)
 
 
 def written(target: Path, tables: Sequence[sources.Batches], given: Columns) -> int:
-    """Write tables as one trace in order of time; how many requests it has.
-
-    The file is complete or not there.
-    """
+    """Write tables as one trace in order of time, atomically; returns the number of requests."""
     pa = required("pyarrow", "a table")
     parquet = required("pyarrow.parquet", "a table")
     roles = [mapped(table.source, table.names, given) for table in tables]
@@ -153,7 +149,7 @@ def _requests(
     more: Sequence[str],
     devices: values.Devices,
 ) -> Iterator[Any]:
-    """The requests of a table, a batch at a time, with the columns that one of the tables has."""
+    """The requests of a table in batches, with the union of all tables' columns."""
     if "end" in more and "end" not in roles:
         problem = "no column says the end, which another of the tables has"
         raise refusal(table.source, table.names, problem, "end=end_ns")
@@ -174,14 +170,14 @@ def _requests(
 
 
 def _refuse_doubled(table: sources.Batches, roles: Columns) -> None:
-    """Raise `InputError` where a column that is read has the name of another one."""
+    """Raise `InputError` if a needed column's name is not unique."""
     for column in roles.values():
         if list(table.names).count(column.name) > 1:
             raise refusal(table.source, table.names, f'two columns are called "{column.name}"')
 
 
 def _first(error: Exception) -> str:
-    """The first line of a message of the library, of which a long value is cut."""
+    """The first line of a library's message, with long values truncated."""
     said = str(error).partition("\n")[0].rstrip(".")
     return f"{said[:120]}..." if len(said) > 120 else said
 
@@ -194,9 +190,8 @@ def _refuse_row(
     batch: Any,
     before: int,
 ) -> None:
-    """Raise `InputError` for the first row of a batch that is refused, with its place.
-
-    The batch is bisected.
+    """Raise `InputError` for the first invalid row of a batch, found by bisection, with its
+    position.
     """
     refused: InputError | None = None
 
@@ -208,7 +203,7 @@ def _refuse_row(
             refused = error
             return True
         except pa.ArrowException as error:
-            # A number that no column of the engine holds, such as one of 120 digits.
+            # A number beyond the engine's columns, for instance with 120 digits.
             refused = InputError(f"{table.source}: has a value out of range ({_first(error)})")
             return True
         return False
@@ -227,14 +222,14 @@ def _converted(
     batch: Any,
     devices: values.Devices,
 ) -> tuple[Any, dict[str, Column]]:
-    """A batch as requests, if it has any, and the columns with the unit of the times."""
+    """A batch as requests, if any, and the columns with the unit of the times."""
 
     def refuse(name: str, problem: str, example: str | None = None) -> InputError:
         words = (f'column "{name}" {problem}', *([example] if example else []))
         return refusal(table.source, table.names, *words)
 
     op = values.operations(batch.column(roles["op"].name), roles["op"], refuse)
-    if op.null_count:  # what the codes leave out
+    if op.null_count:  # rows excluded by the codes
         batch, op = batch.filter(op.is_valid()), op.drop_null()
     if not len(op):
         return None, roles
@@ -263,7 +258,7 @@ def _converted(
 
 
 def _further(pa: Any, role: str, column: Column | None, batch: Any, refuse: Any) -> Any:
-    """A column that some tables have; where one lacks it, no request names anything."""
+    """An optional column; a table without it gets the neutral value."""
     if column is None:
         lacking = {"handle": values.NO_HANDLE, "fua": False}[role]
         return pa.array([lacking] * batch.num_rows)
@@ -274,7 +269,7 @@ def _further(pa: Any, role: str, column: Column | None, batch: Any, refuse: Any)
 
 
 def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: Any) -> None:
-    """Raise `InputError` for numbers that no request has."""
+    """Raise `InputError` for negative numbers."""
     pc = required("pyarrow.compute", "a table")
     maximum = {"time": 2**63 - 1, "device": 2**32 - 1, "offset": 2**63 - 1, "size": 2**31}
     for role, key in (
@@ -292,10 +287,10 @@ def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: An
 
 
 def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: int) -> None:
-    """Raise `InputError` where a row lacks a value."""
+    """Raise `InputError` for a row without a value."""
     for role, column in roles.items():
         if role in ("handle", "fua"):
-            continue  # a row may name none
+            continue  # a row may lack it
         array = batch.column(column.name)
         if array.null_count:
             row = array.is_null().to_pylist().index(True)
@@ -313,7 +308,7 @@ def _is_mapped(path: Path, columns: str | None) -> bool:
 
 
 def _table(path: Path, columns: str | None) -> sources.Batches:
-    """A file as a table; one that the engine reads is converted by it first."""
+    """A file as a table; the engine first converts its own formats."""
     if _is_mapped(path, columns):
         return sources.of_file(path)
     target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
@@ -325,19 +320,19 @@ def _table(path: Path, columns: str | None) -> sources.Batches:
 
 
 def _key(files: Sequence[Path], columns: str | None) -> str:
-    """Name of a converted file: it changes with the files and with how they are read."""
+    """Name of a converted file: a key of the files and the reading options."""
     states = [(os.path.abspath(it), it.stat().st_size, it.stat().st_mtime_ns) for it in files]
     text = json.dumps([VERSION, _core.version, columns, states])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-#: User's names of tables from which files were made.
+#: User's names of converted tables, by file.
 _names: dict[str, str] = {}
 _made: list[Path] = []
 
 
 def _temporary() -> Path:
-    """A folder that is removed at the end of the process."""
+    """A temporary folder, removed at process exit."""
     if not _made:
         _made.append(Path(tempfile.mkdtemp(prefix="ssdlab-")))
         atexit.register(shutil.rmtree, _made[0], ignore_errors=True)

@@ -1,9 +1,9 @@
-"""Roles of a table's columns: by their names, or as the user maps them.
+"""Roles of a table's columns: from their names, or mapped by the user.
 
     time=ts:us,offset=lba*512,size=(nlb+1)*4096,op=code:1=write,2=read,device=vm
 
-A role, and a column of the table; with it arithmetic with numbers, a unit, or what the codes of
-operations mean. Nothing else is read, and nothing is evaluated.
+Each entry has a role and a column, with optional arithmetic on numbers, a unit, or meanings of
+operation codes. No other syntax is accepted, and no code is evaluated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NEEDED = ("time", "op", "offset", "size")
 TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "filetime": 100}
 #: Bytes of the units of offsets and sizes.
 SIZE_UNITS = {"bytes": 1, "B": 1, "sectors": 512, "KiB": 1024}
-#: The meaning of a code that is no request.
+#: The meaning of a code to skip.
 SKIP = "skip"
 EXAMPLE = "time=ts,offset=lba*512,size=len,op=rw"
 
-#: Names of columns by role, as letters and digits alone. Columns counted in sectors are separate: a
-#: "block" or an "lba" has no size that everybody agrees on.
+#: Names of columns by role, as letters and digits alone. Columns in sectors are separate; "block"
+#: and "lba" have no agreed size.
 _NAMES = {
     "time": "time timestamp ts at arrival arrivaltime start starttime issuetime datetime date "
     "begin atns arrivalns timens timeus timems times timestampns timestampus timestampms "
@@ -46,7 +46,7 @@ _NAMES = {
     "end": "end endns endus endms ends endtime timeend",
 }
 SYNONYMS: Mapping[str, Sequence[str]] = {role: words.split() for role, words in _NAMES.items()}
-#: Headers of known tables whose numbers a name does not explain, and how they are read.
+#: Headers of known tables with ambiguous names, and their mappings.
 KNOWN: Mapping[frozenset[str], str] = {
     # Tencent CBS 2018, as its documentation names the columns.
     frozenset({"timestamp", "offset", "size", "iotype", "volumeid"}): (
@@ -63,16 +63,16 @@ _PLAIN, _INSIDE = re.compile(f"(?P<name>.+?){_STEPS}"), re.compile(rf"\((?P<name
 
 @dataclass(frozen=True)
 class Column:
-    """A column in a role: its name, what its numbers become, and its unit."""
+    """A column in a role: name, arithmetic and unit."""
 
     name: str
     factor: Fraction = Fraction(1)
     plus: Fraction = Fraction(0)
-    #: A key of `TIME_UNITS` or `SIZE_UNITS`; empty where it was not said.
+    #: A key of `TIME_UNITS` or `SIZE_UNITS`; empty if not given.
     unit: str = ""
-    #: Codes of operations and their meanings; the first that fits counts.
+    #: Codes of operations with their meanings; the first match applies.
     marks: tuple[tuple[str, str], ...] = ()
-    #: The name and its arithmetic as one text, which may be a name itself.
+    #: Name and arithmetic as one text, which may itself be a column name.
     written: str = ""
 
 
@@ -89,7 +89,7 @@ def plain(name: str) -> str:
 
 
 def parse(text: str) -> dict[str, Column]:
-    """The columns that a list maps. Raises `InputError`, with how it is written, for another text.
+    """The columns in a mapping list. Raises `InputError`, with the syntax, for other text.
 
     >>> parse("size=(nlb+1)*4096:bytes")["size"].plus
     Fraction(4096, 1)
@@ -128,7 +128,9 @@ def _column(role: str, value: str) -> Column:
 
 
 def _marks(codes: str) -> tuple[tuple[str, str], ...]:
-    """The meanings of codes, of `1=write,2=read`; of 0 and 1, the other is the other direction."""
+    """Meanings of codes, from `1=write,2=read`; for a lone 0 or 1, the other code is the other
+    direction.
+    """
     words = [*_core.request_kinds(), SKIP]
     found = []
     for entry in re.split("[,;]", codes):
@@ -146,7 +148,7 @@ def _marks(codes: str) -> tuple[tuple[str, str], ...]:
 
 
 def _arithmetic(role: str, value: str) -> tuple[str, Fraction, Fraction]:
-    """A column, its factor, and a number to be added to the product."""
+    """A column, its factor, and its addend."""
     if match := _INSIDE.fullmatch(value):
         name, factor, plus = _arithmetic(role, match["name"].strip())
     else:
@@ -177,7 +179,7 @@ def _wrong(problem: str) -> InputError:
 def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Column]:
     """The columns of a table by role: given ones, the others by name.
 
-    Raises `InputError`, in three lines, for missing or ambiguous columns.
+    Raises a three-line `InputError` for missing or ambiguous columns.
     """
     if not given and (known := _known(names)) is not None:
         return known

@@ -1,4 +1,4 @@
-"""Tables that were converted into traces, in the folder of the cache and under its bound."""
+"""Tables converted into traces, in the cache folder and within its size limit."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ssdlab import _core
 #: Folder within the cache, and the extension: the engine counts these files towards the bound
 #: (`crates/lab/src/cache/shelf.rs`).
 FOLDER, ENDING = "traces", ".parquet"
-#: Maximum length of a table's name in its converted file's.
+#: Maximum length of a table's name within the converted file's name.
 LONGEST = 40
 
 
 def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) -> Path:
-    """The converted file of a table, made if missing; in `elsewhere` if it cannot be.
+    """The converted file of a table, created if missing; in `elsewhere` if the cache is unusable.
 
-    `key` says what decides its content.
+    `key` identifies its content.
     """
     name = f"{_called(table)}-{key}{ENDING}"
     folder = _folder()
@@ -29,14 +29,14 @@ def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) 
         return _made(elsewhere / name, make)
     target = folder / name
     try:
-        os.utime(target)  # what is used is removed last
+        os.utime(target)  # used files are evicted last
     except OSError:
         return _new(target, make, elsewhere / name)
     return target
 
 
 def _new(target: Path, make: Callable[[Path], object], instead: Path) -> Path:
-    """Makes a missing file; files beyond the cache's limit become temporary."""
+    """Create a missing file; files beyond the cache's limit become temporary."""
     own = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         make(own)
@@ -44,7 +44,7 @@ def _new(target: Path, make: Callable[[Path], object], instead: Path) -> Path:
             os.replace(own, target)
             return target
         shutil.move(own, instead)
-    except OSError:  # the folder of the cache is full, or not ours to write to
+    except OSError:  # the cache folder is full or not writable
         return _made(instead, make)
     finally:
         own.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def _called(table: str) -> str:
 
 
 def _folder() -> Path | None:
-    """Folder of converted files; None where nothing is, or nothing can be."""
+    """Folder of converted files; None if caching is off or impossible."""
     base = _core.cache_folder()
     if base is None or _core.cache_bound() is None:
         return None
@@ -80,13 +80,13 @@ def _folder() -> Path | None:
 
 
 def entries(base: Path) -> list[dict[str, Any]]:
-    """The converted traces in the folder of the cache, the one that was used last first."""
+    """Converted traces in the cache folder, most recently used first."""
     found = []
     for path in (base / FOLDER).glob(f"*{ENDING}"):
         try:
             state = path.stat()
         except OSError:
-            continue  # it has left meanwhile
+            continue  # removed meanwhile
         name = path.name.removesuffix(ENDING)
         found.append(
             {
@@ -100,7 +100,7 @@ def entries(base: Path) -> list[dict[str, Any]]:
 
 
 def clear(base: Path) -> tuple[int, int]:
-    """Remove every converted trace, and remains of killed conversions."""
+    """Remove all converted traces, and remains of killed conversions."""
     count = used = 0
     for path in (base / FOLDER).glob("*"):
         size = path.stat().st_size

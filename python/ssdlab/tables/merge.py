@@ -7,9 +7,9 @@ from typing import Any
 
 
 def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
-    """The requests of all streams in order of time; a stream alone stays as it is.
+    """The requests of all streams in order of time; a single stream is unchanged.
 
-    One batch of each stream is held: everything before the first end of them can go.
+    One batch per stream is held: requests before the earliest batch end can be emitted.
     """
     if len(streams) == 1:
         yield from streams[0]
@@ -35,7 +35,7 @@ def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
 
 
 def _before(batch: Any, until: int) -> int:
-    """Number of requests at the beginning of a batch that are not after `until`."""
+    """Number of requests in a batch up to `until`."""
     import pyarrow.compute as pc
 
     later = pc.index(pc.greater(batch.column("at_ns"), until), True).as_py()
@@ -43,5 +43,5 @@ def _before(batch: Any, until: int) -> int:
 
 
 def _sorted(table: Any) -> Any:
-    """In order of time, requests of one instant as the streams are ordered."""
+    """Sorted by time, then by stream."""
     return table.combine_chunks().sort_by([("at_ns", "ascending")])

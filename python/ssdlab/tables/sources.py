@@ -16,17 +16,18 @@ from ssdlab.optional import required
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
-#: A line of JSON is shorter, and a request has as many values: time, operation, offset and size.
+#: Maximum length of a JSON line, and minimum number of values of a request: time, operation,
+#: offset, size.
 JSON_BYTES, JSON_VALUES = 1 << 14, 4
-#: Rows of a batch: memory is bounded by some of them.
+#: Rows per batch, which bound memory.
 BATCH_ROWS = 1 << 17
-#: Columns in the footer of a Parquet file that the engine reads by itself.
+#: Columns in the footer of the engine's own Parquet format.
 OWN = ((b"at_ns", b"sectors"), (b"arrival_ns", b"size_bytes"))
 
 
 @dataclass
 class Batches:
-    """A table: the names of its columns, and its rows a batch at a time."""
+    """A table: column names, and rows in batches."""
 
     source: str
     names: Sequence[str]
@@ -37,9 +38,9 @@ class Batches:
 
 
 def matches(path: str) -> list[Path] | None:
-    """The files that a pattern names, sorted; None where `path` is no pattern.
+    """The files that match a pattern, sorted; None if `path` is not a pattern.
 
-    Raises `InputError` where none matches.
+    Raises `InputError` without a match.
     """
     if not glob.has_magic(path) or os.path.lexists(path):
         return None
@@ -50,14 +51,14 @@ def matches(path: str) -> list[Path] | None:
 
 
 def is_table(path: Path) -> bool:
-    """True if a file is a table that the engine does not read by itself."""
+    """True if a file is a table that the engine cannot read."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
             if start.startswith(PARQUET):
                 return not _is_own(file)
     except OSError:
-        return False  # the engine says what is wrong with it
+        return False  # the engine reports the error
     return start.startswith((ARROW, ARROW_STREAM)) or is_json_lines(path)
 
 
@@ -74,13 +75,13 @@ def is_json_lines(path: Path) -> bool:
 
 
 def is_parquet(path: Path) -> bool:
-    """True if a file is Parquet, of whatever columns."""
+    """True if a file is Parquet, with any columns."""
     with path.open("rb") as file:
         return file.read(4) == PARQUET
 
 
 def _is_own(file: Any) -> bool:
-    """True if the footer of a Parquet file names the columns that the engine reads."""
+    """True if the footer of a Parquet file has the engine's columns."""
     file.seek(-8, os.SEEK_END)
     length = int.from_bytes(file.read(4), "little")
     file.seek(-min(8 + length, file.tell() + 4), os.SEEK_END)
@@ -89,7 +90,7 @@ def _is_own(file: Any) -> bool:
 
 
 def of_file(path: Path) -> Batches:
-    """The table in a file. Raises `InputError` where it is none."""
+    """The table in a file. Raises `InputError` for other files."""
     pa = required("pyarrow", f"trace {path}: a table")
     with path.open("rb") as file:
         start = file.read(8)
@@ -144,7 +145,7 @@ def _of_parquet(path: Path) -> Batches:
 
 
 def _sound(parts: Any) -> Iterator[Any]:
-    """The batches of a file, with offsets that are validated on request only."""
+    """The batches of a file, with validated offsets."""
     for part in parts:
         part.validate(full=True)
         yield part
@@ -155,7 +156,7 @@ def _selecting(path: object, parts: Any) -> Any:
 
 
 def _checked(path: object, parts: Any) -> Iterator[Any]:
-    """The batches; what the library refuses on the way is the file's fault."""
+    """The batches; library errors become errors about the file."""
     try:
         yield from parts
     except broken() as error:
@@ -163,9 +164,9 @@ def _checked(path: object, parts: Any) -> Iterator[Any]:
 
 
 def of_object(source: str, table: Any) -> Batches:
-    """The table that an object of Arrow, pandas or Polars is.
+    """The table in an object of Arrow, pandas or Polars.
 
-    Raises `InputError` for one that is none.
+    Raises `InputError` for other objects.
     """
     pa = required("pyarrow", f"{source}: a table")
     if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):

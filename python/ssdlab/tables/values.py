@@ -1,7 +1,7 @@
 """Columns of a table as the numbers of a trace: exact, a batch at a time.
 
-Whole numbers and texts never become floats: a clock of nanoseconds since 1970 has more digits than
-a float. Only columns that are floats in the file are rounded, to the nearest nanosecond.
+Whole numbers and texts never become floats: nanoseconds since 1970 exceed a float's precision. Only
+float columns are rounded, to the nearest nanosecond.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "flush": ("f", "flush", "sync", "fsync", "ff", "fs", "diskflush"),
 }  # fmt: skip
 OPS = {word: op for op, words in _WORDS.items() for word in words}
-# And what the engine calls commands of NVMe and of zones.
+# Also the engine's names of NVMe and zone commands.
 OPS |= {word: word for word in _core.request_kinds()}
-#: The handle of a request that names none.
+#: The handle value for none.
 NO_HANDLE = 255
 _YES_NO = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 
@@ -47,7 +47,7 @@ def _compute() -> tuple[Any, Any]:
 
 
 def whole(array: Any, column: Column, refuse: Refuse, unit: int = 1) -> Any:
-    """A column of whole numbers as int64, times its factor and unit."""
+    """A column of whole numbers as int64, multiplied by factor and unit."""
     pa, pc = _compute()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -85,7 +85,7 @@ def whole(array: Any, column: Column, refuse: Refuse, unit: int = 1) -> Any:
 
 
 def times(array: Any, column: Column, refuse: Refuse) -> tuple[Any, Column]:
-    """The times as ns, and the column with the unit that was found."""
+    """The times as ns, and the column with the detected unit."""
     pa, pc = _compute()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -116,7 +116,7 @@ def times(array: Any, column: Column, refuse: Refuse) -> tuple[Any, Column]:
 
 
 def _scaled(number: Any, part: Any, column: Column, refuse: Refuse) -> Any:
-    """Texts of decimals as ns, digit by digit."""
+    """Decimal texts as ns, exactly."""
     pa, pc = _compute()
     found = _ns(number, column, refuse)
     digits = NS_DIGITS.get(column.unit, 0)
@@ -130,7 +130,7 @@ def _scaled(number: Any, part: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _ns(number: Any, column: Column, refuse: Refuse) -> Any:
-    """Whole numbers as ns; Windows times count from 1601, beyond an int64 of ns."""
+    """Whole numbers as ns; Windows times count from 1601, beyond the range of int64 ns."""
     if column.unit == "filetime":
         _, pc = _compute()
         number = pc.subtract_checked(number, _SINCE_1601 * 10**7)
@@ -195,20 +195,20 @@ def _operation(value: Any, column: Column, refuse: Refuse) -> str | None:
 
 
 def _number(text: str) -> int | None:
-    """A whole number, in hex after `0x`, as a column of floats has it too."""
+    """A whole number, also in hex after `0x` or as a float."""
     match = re.fullmatch(r"(?:0x([0-9a-f]{1,16})|([0-9]{1,20})(?:\.0+)?)", text)
     return None if match is None else int(match[1], 16) if match[1] else int(match[2])
 
 
 def _is_marked(number: int, mark: str) -> bool:
-    """A code has a mark: its number, in hex too, or `bit3`, a bit of the code."""
+    """True if a code matches a mark: a number, also in hex, or a bit such as `bit3`."""
     if bit := re.fullmatch("bit([0-9]{1,2})", mark):
         return bool(number >> int(bit[1]) & 1)
     return number == _number(mark)
 
 
 def handles(array: Any, column: Column, refuse: Refuse) -> Any:
-    """The placement handles; a row without one names none."""
+    """The placement handles; rows without a value have none."""
     pa, pc = _compute()
     found = pc.fill_null(whole(array, column, refuse), NO_HANDLE)
     bounds = pc.min_max(found).as_py()
@@ -219,7 +219,7 @@ def handles(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def forced(array: Any, column: Column, refuse: Refuse) -> Any:
-    """True for forced writes; a row without a value is not."""
+    """True for forced writes (FUA); rows without a value are not forced."""
     pa, pc = _compute()
     if pa.types.is_boolean(array.type):
         return pc.fill_null(array, False)
@@ -235,7 +235,7 @@ def forced(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def sectors(offset: Any, size: Any) -> tuple[Any, Any]:
-    """The sectors that bytes lie in: the first, and how many."""
+    """The sectors that contain a byte range: first sector and count."""
     pa, pc = _compute()
     first = pc.divide(offset, SECTOR)
     end = pc.divide(pc.add_checked(pc.add_checked(offset, size), SECTOR - 1), SECTOR)
@@ -243,11 +243,11 @@ def sectors(offset: Any, size: Any) -> tuple[Any, Any]:
 
 
 class Devices:
-    """Numbers for names of devices, in order of appearance; numbers stay."""
+    """Numbers devices by name in order of appearance; numeric devices stay unchanged."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        #: True if the first batch has numbers as texts.
+        #: True if the first batch has numbers as text.
         self.are_digits: bool | None = None
 
     def of(self, array: Any, column: Column, refuse: Refuse) -> Any:
@@ -279,5 +279,5 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def _first(error: Exception) -> str:
-    """The first sentence of a message of the library."""
+    """The first sentence of a library's message."""
     return str(error).partition("\n")[0].rstrip(".")

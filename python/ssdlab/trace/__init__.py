@@ -1,12 +1,12 @@
-"""Traces alone, without a device: `info`, `head`, `convert`, and `write` from arrays.
+"""Operations on traces without a device: `info`, `head`, `convert`, and `write` from arrays.
 
 >>> import ssdlab.trace
 >>> ssdlab.trace.info("some.trace").footprint_bytes  # doctest: +SKIP
 
 A path is a file, plain or compressed, or "-" for standard input. Further arguments are keys of the
-workload kind `trace` that say how the file is read: `format`, `time_unit`, `columns`, `pattern`,
-`layout`, `event`, `read_share`, `skip_bad`, `devices`, `requests`, `duration`. The user's mistakes
-raise `InputError`.
+workload kind `trace` that control reading: `format`, `time_unit`, `columns`, `pattern`, `layout`,
+`event`, `read_share`, `skip_bad`, `devices`, `requests`, `duration`. The user's mistakes raise
+`InputError`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Progress(NamedTuple):
     requests: int
     """Requests read."""
     bytes: int
-    """Bytes read of the file, compressed if it is."""
+    """Bytes read, before decompression."""
     expected_bytes: int | None
-    """The size of the file, where that is known."""
+    """The size of the file, if known."""
 
 
 Report: TypeAlias = Callable[[Progress], object]
 
 
 def info(path: Path, *, progress: Report | None = None, **options: Any) -> Record:
-    """Statistics of the trace: requests, sizes, places, times and oddities.
+    """Statistics of the trace: requests, sizes, addresses, times and anomalies.
 
     Sizes are in bytes and times in seconds. The footprint counts pages of 4 KiB of each device;
-    `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is a
-    device's: `oddities.beyond_device` counts the requests that it has no room for.
+    `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is
+    the capacity of a device: `oddities.beyond_device` counts the requests beyond it.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
@@ -58,7 +58,7 @@ def info(path: Path, *, progress: Report | None = None, **options: Any) -> Recor
 
 
 def head(path: Path, count: int = 10, **options: Any) -> Record:
-    """The first `count` requests, each with the number and text of the line it was read from."""
+    """The first `count` requests, each with the number and text of its source line."""
     path, options = _read_as(path, options)
     return Record(json.loads(_core.trace_head(path, _json(options), count)))
 
@@ -72,12 +72,12 @@ def convert(
     progress: Report | None = None,
     **options: Any,
 ) -> Record:
-    """Write the trace in the format `to`, or in that which the extension of `target` names.
+    """Write the trace in the format `to`, by default from the extension of `target`.
 
-    A further extension `.gz` or `.zst` compresses it. Returns how many requests were written, and
-    as `lost` how often the format could not carry something. The target is complete or not there;
-    raises `OSError` if it cannot be written. A file there is replaced if it is a Parquet trace of
-    ssdlab, or with `force`; other formats do not say who wrote them.
+    A further extension `.gz` or `.zst` compresses it. Returns the number of requests written, and
+    as `lost` counts of properties that the format cannot represent. The target is written
+    atomically; raises `OSError` if it cannot be written. An existing file is replaced if it is a
+    Parquet trace of ssdlab, or with `force`; other formats do not identify their writer.
     """
     if os.fspath(target) != "-":
         delivery.refuse(_Path(target), forms.TRACE, forms.TRACE_OF_ARRAYS, force=force)
@@ -103,19 +103,19 @@ def write(
     """Write a trace from a table, or from arrays with a value for each request, as Parquet.
 
     `table` is a data frame of pandas or Polars, or anything that streams Arrow; its columns are
-    known by their names, or `columns` maps them ("time=ts:us,offset=lba*512,size=len,op=rw").
-    The arrays are:
+    recognised by name, or mapped by `columns` ("time=ts:us,offset=lba*512,size=len,op=rw"). The
+    arrays are:
 
     - `at_ns`: when it arrives, ns;
     - `op`: "read", "write", "trim", "flush", or a command of zones or of NVMe;
-    - `sector`, `sectors`: where it begins and how long it is, in sectors of 512 B;
-    - `device`, `fua`: which device it is for, and whether it is forced to the medium;
-    - `handle`: the placement handle that a write names, 255 for none.
+    - `sector`, `sectors`: begin and length, in sectors of 512 B;
+    - `device`, `fua`: its device, and True for forced unit access;
+    - `handle`: the placement handle of a write, 255 for none.
 
     Each is a NumPy array, an Arrow array, a pandas Series or any sequence, all of one length. The
-    file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for values
-    that are no trace and `OSError` if the file cannot be written, also for one there that is no
-    such trace, unless `force` is given.
+    file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for invalid
+    values and `OSError` if the file cannot be written, also for an existing foreign file, unless
+    `force` is given.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
     given |= {"fua": fua, "handle": handle}
@@ -141,7 +141,7 @@ def write(
 
 
 def _write_table(path: _Path, table: Any, columns: str | None) -> None:
-    """Write a table in memory, a batch at a time."""
+    """Write a table in memory, in batches."""
     from ssdlab import tables
 
     tables.write(path, table, columns)
@@ -152,7 +152,7 @@ _OPS = _core.request_kinds()
 
 
 def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
-    """Values of an array as Python's, all of one type."""
+    """Values of an array as Python objects of one type."""
     for method in ("tolist", "to_pylist"):
         if hasattr(values, method):
             values = getattr(values, method)()
@@ -169,11 +169,11 @@ def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
 
 
 def _read_as(path: Path, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The file that the engine reads, and how: a table with names of columns becomes another."""
+    """The file for the engine, with its options; a table with column names is converted first."""
     from ssdlab import tables
 
     columns = options.get("columns")
-    if any(options.get(it) is not None for it in ("format", "pattern")):  # the user says what it is
+    if any(options.get(it) is not None for it in ("format", "pattern")):  # the format is given
         return os.fspath(path), options
     found = os.fspath(tables.as_trace(path, columns, f"trace {os.fspath(path)}"))
     if columns is not None and found != os.fspath(path):

@@ -1,4 +1,4 @@
-"""`ssdlab trace`: looks at traces and converts them, without simulating anything."""
+"""`ssdlab trace`: inspects and converts traces, without simulation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdlab.trace import figures
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
-# Options that a file may leave open, and limits: keys of the workload kind `trace`.
+# Options for ambiguous files, and limits: keys of the workload kind `trace`.
 OPTIONS = [
     click.option(
         "--format",
@@ -74,7 +74,7 @@ OPTIONS = [
 
 
 def reading_options(command: COMMAND) -> COMMAND:
-    """Adds the options that say how a trace is read."""
+    """Adds the options that control reading a trace."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
@@ -210,7 +210,9 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
         with _errors(), _progress(quiet) as progress:
             done = traces.convert(file, out, to, progress=progress, **options)
     except OSError as error:
-        if out == "-" and "Broken pipe" in str(error):  # the reader has left: quietly
+        if out == "-" and "Broken pipe" in str(
+            error
+        ):  # the reader has closed the pipe: end quietly
             sys.exit(1)
         said = "" if str(error).endswith("instead") else "; nothing was written"
         raise click.ClickException(f"{error}{said}") from None
@@ -230,7 +232,7 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
 
 @contextlib.contextmanager
 def _errors() -> Iterator[None]:
-    """Calls keys by the options that state them here, and an interruption by its name."""
+    """Names the options instead of keys in errors, and reports interruptions."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Terminal output for traces: tables, and pictures drawn with characters."""
+"""Terminal output for traces: tables and character graphics."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def head(found: Record, file: IO[str]) -> str:
 
 @contextmanager
 def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
-    """A progress bar on the terminal `file`; calling what it yields moves it."""
+    """A progress bar on the terminal `file`; yields the function that updates it."""
     bars = Bars(
         SpinnerColumn(),
         TextColumn("reading"),
@@ -85,7 +85,7 @@ def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
 
     def move(now: Progress) -> None:
         expected = now.expected_bytes
-        # A trace that is read several times over has more bytes than its file.
+        # A trace read in several passes exceeds its file's size.
         total = expected if expected is not None and now.bytes <= expected else None
         bars.update(task, completed=now.bytes, total=total, requests=count(now.requests))
 
@@ -151,7 +151,7 @@ def _times(found: Record) -> RenderableType:
 
 
 def _map(found: Record, width: int, plain: bool) -> RenderableType | None:
-    """Address over time: how many requests by shade, what most of them are by colour."""
+    """Address over time: number of requests as shade, most frequent kind as colour."""
     drawn = figures.density(found)
     if drawn.empty():
         return None

@@ -36,7 +36,7 @@ def sizes(found: Record) -> Figure:
 
 
 def working_set(found: Record) -> Figure:
-    """Pages touched within each stretch of time."""
+    """Pages touched within each time interval."""
     width = found.working_set.bucket_seconds
     heights = [each / 2**20 for each in found.working_set.bytes]
     at = [width * n for n in range(len(heights))]

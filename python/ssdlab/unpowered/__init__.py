@@ -1,10 +1,9 @@
 """Retention of a drive without power: `ssdlab retention`.
 
-Two ways to the same numbers. The closed form is the engine's: integrals over the pages of the whole
-drive. Beside it the scaled drive is aged and read once, which is a run like any other. That drive
-has few word lines, and the worst of few is not as bad as the worst of many: so it is compared with
-the closed form over its own word lines. They must agree on retries, and on losses as far as these
-vary by chance.
+Two independent computations are compared. The engine's closed form integrates over the pages of the
+whole drive. A simulation ages the scaled drive and reads it once. The scaled drive has few word
+lines, with a milder worst case, so it is compared with the closed form over its own word lines.
+Retries must agree, and losses within their random variation.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.running import Experiment, Part
 
-#: Requests of the read of the whole drive, and how many are under way.
+#: Requests of the read of the whole drive, and their queue depth.
 BLOCK, OUTSTANDING = 128 * 1024, 32
-#: Retries of the two ways differ by no more than this, as a share and as a number: blocks differ.
+#: Maximum difference of the two retry counts, relative and absolute: blocks differ.
 AGREES, AGREES_AT_LEAST = 0.02, 0.02
 #: Permitted difference of the two losses, in standard deviations and pages.
 DEVIATIONS, FEW_PAGES = 4.0, 3.0
-#: Keys that apply to drives whose data age.
+#: Keys of drives with ageing data.
 AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.scrub.", "device.spares.",
           "device.health.", "device.parity.stagger")  # fmt: skip
-#: Cells of four bits age as QLC does, all others as TLC: no other law is at hand.
+#: Four-bit cells age by the QLC law, all others by the TLC law, for lack of other laws.
 QLC_BITS = 4
 
 
@@ -48,7 +47,7 @@ class Reading:
 
     @property
     def lost(self) -> int:
-        """Pages that could not be read, also not from parity."""
+        """Pages that could not be read, even with parity."""
         return self.uncorrectable - self.rebuilt
 
 
@@ -62,7 +61,7 @@ class Kept:
     wear: str
     """Origin of the cycles."""
     assumed_model: bool
-    """The device names no law of ageing: the one of its kind of cells was taken."""
+    """True if the device names no law of ageing: its cell type's was taken."""
     scale: int
     form: Mapping[str, Any]
     new: Reading
@@ -70,7 +69,7 @@ class Kept:
 
     @property
     def verdict(self) -> str:
-        """ "kept", "lost" or "open": what holds also if losses are known to a factor of ten."""
+        """ "kept" or "lost" if true within a factor of ten of the losses, else "open"."""
         return str(self.form["verdict"])
 
     @property
@@ -80,7 +79,7 @@ class Kept:
 
     @property
     def expected_lost(self) -> float:
-        """Pages of the scaled drive that the closed form expects to be lost, by its word lines."""
+        """Expected lost pages of the scaled drive, by the closed form over its word lines."""
         return float(self.form["simulated"]["page_lost"]) * self.aged.pages
 
     @property
@@ -88,18 +87,20 @@ class Kept:
         """Standard deviation of the number of lost pages."""
         form, lost = self.form["simulated"], self.expected_lost
         blocks = max(1.0, self.aged.pages / form["pages_of_block"])
-        # Pages are drawn singly, after their blocks.
+        # Variance over blocks, plus pages within blocks.
         of_blocks = lost**2 * form["variance_of_blocks"] / blocks
         return math.sqrt(form["lost_together"] * lost + of_blocks)
 
     @property
     def compares_retries(self) -> bool:
-        """True if the closed form has the retries: not of reads that begin where the last ended."""
+        """True if the closed form covers the retries: not with references remembered from the last
+        read.
+        """
         return bool(self.form.get("retries_compare", True))
 
     @property
     def agrees(self) -> bool:
-        """True if the two ways agree."""
+        """True if closed form and simulation agree."""
         expected = self.expected_retries
         off = abs(self.aged.mean_retries - expected)
         if self.compares_retries and off > max(AGREES * expected, AGREES_AT_LEAST):
@@ -135,12 +136,12 @@ class Kept:
         return f"{retries}{SPREADS[self.form['spread_origin']]} {EVIDENCE}"
 
 
-#: Reads that begin at the last good reference are excluded.
+#: Note on reads that begin at the last good reference.
 UNCOMPARED = (
     "Retries depend on what was read before (device.retry.reference); those of the closed form "
     "begin at the table and are not compared."
 )
-#: Trust in the numbers, by where the spread between pages comes from.
+#: Notes on reliability, by origin of the spread between pages.
 SPREADS = {
     "given": (
         "How far to trust it: the spread between pages is the one given "
@@ -178,15 +179,15 @@ def retention(
 
     `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
     written to the whole drive, at a write amplification of 1. `data` is the amount of data in
-    question, bytes; all of the drive if it is None. `set` changes single keys. Without `worn` and
-    `written` the wear is `device.media.cycles`, 0 by default. Raises `InputError` for wrong input.
+    bytes; None for the whole drive. `set` changes single keys. Without `worn` and `written` the
+    wear is `device.media.cycles`, 0 by default. Raises `InputError` for wrong input.
 
     >>> found = ssdlab.retention("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
     >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
     """
     keys: dict[str, Any] = dict(set or {})
     how: dict[str, Any] = {"device": device, "seed": seed, "allow_code": allow_code}
-    # Keys of ageing apply only with a law, which the device need not name.
+    # Keys of ageing need a law, which the device may lack.
     others = {key: value for key, value in keys.items() if not key.startswith(AGEING)}
     if "device.media.model" in keys:
         others["device.media.model"] = keys["device.media.model"]
@@ -227,7 +228,7 @@ def retention(
     requested = _data(data, capacity * scale)
     form = json.loads(_core.keep(experiment({}).layers, age, cycles, requested))
     new = _reading(experiment({"run.age": "none"}).run())
-    # Nothing is refreshed meanwhile.
+    # No refresh takes place while unpowered.
     aged = _reading(experiment({"run.age": f"{age} off"}).run())
     return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
 

@@ -1,4 +1,4 @@
-"""`ssdlab retention`: whether a drive keeps its data while it lies unused."""
+"""`ssdlab retention`: data retention of an unpowered drive."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def retention(
 
 @contextlib.contextmanager
 def _named(long: str, at: str | None) -> Iterator[None]:
-    """Names the option in errors about a time or temperature."""
+    """Name the option in errors about a time or temperature."""
     try:
         yield
     except InputError as error:
@@ -145,7 +145,7 @@ def _share(text: str) -> float:
 
 
 def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
-    """The assignments as keys and values; what they mean is checked with the experiment."""
+    """The assignments as keys and values; the experiment checks their meaning."""
     layers.from_options(assignments)
     pairs = (it.split("=", 1) for it in assignments)
     return {key.strip(): value.strip().strip("\"'") for key, value in pairs}

@@ -13,7 +13,7 @@ from ssdlab.terminal import console_for, fact_table, rendered
 from ssdlab.units import size
 from ssdlab.unpowered import Kept
 
-#: Losses below this are as good as none.
+#: Losses below this count as none.
 FEW = 1e-6
 #: The answer in a sentence.
 SAYS = {

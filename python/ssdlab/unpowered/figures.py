@@ -5,12 +5,12 @@ from __future__ import annotations
 from ssdlab.charts import Axis, Figure, Series
 from ssdlab.unpowered import Kept
 
-#: Fewer pages are drawn as this many.
+#: Minimum number of pages on the logarithmic axis.
 NONE = 1e-9
 
 
 def losses(found: Kept) -> Figure:
-    """Pages that are lost over time, a line for each wear."""
+    """Lost pages over time, one line per wear level."""
     over = found.form["over_time"]
     rated = found.form["rated_cycles"]
     series = [

@@ -1,5 +1,5 @@
-"""See it happen: a page on this machine that shows a run.
+"""A page on this machine that shows a run. The engine supplies the frames (`sessions`), and the
+page draws them.
 
-The page draws; what it draws is the engine's, frame by frame (`sessions`). A recording is the same
-page with the frames in it (`recording`).
+A recording is the page with its frames included (`recording`).
 """

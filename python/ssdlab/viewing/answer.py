@@ -1,4 +1,4 @@
-"""A view from Python: the page of a run, open until it is closed, or kept as a file."""
+"""A view from Python: the page of a run, served until closed, or saved as a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class View:
         self._page: Loopback | None = Loopback(serving.routes(self._sessions), port)
         self._page.__enter__()
         self.url: str = self._page.url_with_key
-        """The address of the page, on this machine only, with the key that it needs."""
+        """The address of the page, on this machine only, with its key."""
 
     def save(
         self,
@@ -45,11 +45,12 @@ class View:
         frames: int = 600,
         force: bool = False,
     ) -> str:
-        """Keep the run as one HTML file that plays without ssdlab; what it keeps, in a sentence.
+        """Save the run as one HTML file that plays without ssdlab; returns a sentence on its
+        content.
 
-        `start` and `last` are simulated times, such as "2s": before the first frame, and how much
-        is kept, by default as much as `frames` show at the speed of the scene. With `force` a file
-        of another kind is replaced.
+        `start` and `last` are simulated times, such as "2s": before the first frame, and of the
+        recording, by default `frames` at the speed of the scene. With `force` a foreign file is
+        replaced.
         """
         most = recording.MOST_FRAMES
         if not 2 <= frames <= most:
@@ -89,12 +90,12 @@ def view(
     port: int = 0,
     **arguments: Any,
 ) -> View:
-    """Show a run as it happens, in a page on this machine; nothing is opened.
+    """Serve a page that shows a run as it happens, on this machine; no browser is opened.
 
-    `experiment` is what `ssdlab.run` takes or the name of a scene, such as "hot-cold"; `arguments`
-    are the others of `ssdlab.run`: `device`, `workload`, `trace`, `seed`, `set`. Without any it is
-    the scene "cleaning". `beside` are keys in which a second drive differs under the same requests.
-    `port` is on 127.0.0.1; 0 takes any that is free. Raises `InputError` for wrong input.
+    `experiment` is as for `ssdlab.run`, or the name of a scene, such as "hot-cold"; `arguments` are
+    further ones of `ssdlab.run`: `device`, `workload`, `trace`, `seed`, `set`. The default is the
+    scene "cleaning". `beside` has the differing keys of a second drive under the same requests.
+    `port` is on 127.0.0.1; 0 for any free port. Raises `InputError` for wrong input.
 
     >>> with ssdlab.view("hot-cold") as shown:  # doctest: +SKIP
     ...     shown.save("hot-cold.html", frames=300)

@@ -166,7 +166,7 @@ def _scene(
 
 
 def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """Keys of `--beside` as written; their values are texts, as for `--set`."""
+    """Keys of `--beside` as written; values are texts, as for `--set`."""
     found: dict[str, Any] = {}
     for assignment in assignments:
         key, is_value, value = assignment.partition("=")
@@ -189,7 +189,7 @@ class _EndedBySignals:
         return self
 
     def _end(self, number: int, _: object) -> None:
-        # Python loses an exception here and there, as while it forgets an object.
+        # Python swallows exceptions in some places, such as finalisers.
         self.asked = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
         raise self.asked
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ssdlab.charts.style import PALETTE_STYLE
 
-#: In this order: each uses what those before it define.
+#: Parts in order: each uses definitions of its predecessors.
 SCRIPTS = ("format.js", "frames.js", "map.js", "strips.js", "source.js", "controls.js", "app.js")
 
 
@@ -24,7 +24,7 @@ def _text(name: str) -> str:
 
 
 def document(recorded: str = "") -> str:
-    """The page; `recorded` stands where a recording is."""
+    """The page; `recorded` is inserted at the place of a recording."""
     script = "'use strict';\n" + "\n".join(_text(name) for name in SCRIPTS)
     parts = {
         "style": PALETTE_STYLE + _text("page.css"),

@@ -1,7 +1,6 @@
-"""The sliders and choices of a view: keys of the experiment that are worth varying.
+"""The sliders and choices of a view: keys of the experiment to vary.
 
-A row says which key it turns; a page shows it where the experiment has that key. The engine decides
-on valid values and words the errors.
+Each row has its key; a page shows it if the experiment has that key. The engine validates values.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Range(NamedTuple):
 
 
 class Knob(NamedTuple):
-    """Something that can be turned."""
+    """A control of the page."""
 
     name: str
     """Name in requests of a page."""
@@ -34,16 +33,16 @@ class Knob(NamedTuple):
     of: str
     """`drive` if each drive has its own, `load` if all share it."""
     key: str
-    """The key that it sets."""
+    """Its key."""
     value: float | str
-    """What it is set to."""
+    """Current value."""
     choices: Sequence[str] | Range
-    """What it can be set to."""
+    """Possible values."""
     unit: str
     """Form of a value: `percent`, `skew`, `rate`, `count` or `word`."""
 
     def said(self) -> dict[str, Any]:
-        """The knob, for a page."""
+        """The knob in the form for a page."""
         found: dict[str, Any] = {
             it: getattr(self, it) for it in ("name", "label", "of", "value", "unit")
         }
@@ -52,7 +51,7 @@ class Knob(NamedTuple):
         return found | {"choices": list(self.choices)}
 
     def set_to(self, value: Any) -> Any:
-        """Value of the key; raises `InputError` for a value that the knob has not."""
+        """Value of the key; raises `InputError` for an invalid value."""
         if not isinstance(self.choices, Range):
             if value not in self.choices:
                 raise InputError(f"{self.label}: {value} is not one of {', '.join(self.choices)}")
@@ -67,7 +66,7 @@ class Knob(NamedTuple):
         return int(value) if self.unit == "count" else value
 
 
-#: Requests in a hundred that go to the rest of a hundred places: 50 is even.
+#: Percentage of requests to the remaining addresses: 50 is uniform.
 _SKEW = re.compile(r"hot-cold\(([\d.]+), ([\d.]+)\)")
 
 
@@ -96,12 +95,12 @@ def _number(value: Any) -> float | None:
 
 
 def _reaching(least: float, most: float, step: float) -> Callable[[float], Range]:
-    """A slider from `least` to `most`, or farther where the experiment begins beyond them."""
+    """A slider from `least` to `most`, extended to the experiment's initial value."""
     return lambda value: Range(min(least, value), max(most, value), step)
 
 
 def _around(value: float) -> Range:
-    """A slider from an eighth to twice what the experiment begins with, in 32 steps."""
+    """A slider from an eighth to twice the experiment's initial value, in 32 steps."""
     return Range(value / 8, 2 * value, value / 16)
 
 
@@ -151,7 +150,7 @@ _UNBUFFERED = {"device.cleaning.time"}
 
 
 def of(base: Experiment, now: Experiment) -> list[Knob]:
-    """Knobs of an experiment; `base` is the experiment before anything was turned."""
+    """Knobs of an experiment; `base` is the unchanged experiment."""
     found = []
     for name, label, whose, keys, read, span, unit in SLIDERS:
         key = next((it for it in map(_spelled(base), keys) if it is not None), None)
@@ -172,7 +171,7 @@ def of(base: Experiment, now: Experiment) -> list[Knob]:
 
 
 def _spelled(experiment: Experiment) -> Callable[[str], str | None]:
-    """A key with the name of the only class for its star, if the experiment has it."""
+    """A key, with its star replaced by the only class, if the experiment has it."""
 
     def spelled(key: str) -> str | None:
         if "*" in key:

@@ -1,4 +1,4 @@
-"""A run as one file that plays without ssdlab: the page, and the frames in it."""
+"""A run as one file that plays without ssdlab: the page with its frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(
     frames: int,
     force: bool = False,
 ) -> str:
-    """Write a recording of a scene to `path`; what it keeps, in a sentence."""
+    """Write a recording of a scene to `path`; returns a sentence on its content."""
     begin = scene.start if start is None else _seconds("--start", start)
     span = frames / FRAMES_PER_SECOND * (scene.speed or SPEED)
     span = span if last is None else _seconds("--last", last)
@@ -63,7 +63,7 @@ def write(
 
 
 def _frames(session: Session, step: int, frames: int) -> tuple[list[bytes], bool]:
-    """The frames of each drive, and whether there would have been more."""
+    """The frames of each drive, and True if more were omitted."""
     for drive in session.drives:
         while not drive.is_ready(0.5):
             pass
@@ -79,7 +79,7 @@ def _frames(session: Session, step: int, frames: int) -> tuple[list[bytes], bool
 
 
 def _seconds(option: str, text: str) -> float:
-    """A duration of the command line, read as a key of that kind is."""
+    """A duration of the command line, in the syntax of keys."""
     import json
 
     from ssdlab import _core

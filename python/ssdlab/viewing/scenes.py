@@ -1,9 +1,9 @@
 """Scenes: an experiment, the changes of a second drive beside it, and the speed.
 
 A scene is a TOML file of `scenes/`: an experiment, whose leading comment is its summary, and a
-table `[view]` of its own: `beside`, the keys in which a second drive differs; `colour`; `speed`,
-seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame;
-`questions`, three to answer by looking, for a class.
+table `[view]`: `beside`, the differing keys of a second drive; `colour`; `speed`, simulated seconds
+per second of playing; `from`, simulated seconds before the first frame; `questions`, three for a
+class.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class Scene(NamedTuple):
     stack: list[layers.Layer]
     """The experiment."""
     beside: Mapping[str, Any] | None = None
-    """Keys in which a second drive differs, if there is one."""
+    """Differing keys of a second drive, if any."""
     colour: str = "valid"
     """Property that colours the blocks."""
     speed: float | None = None
-    """Seconds of simulated time that are shown in one; None: as many as can be followed."""
+    """Simulated seconds per second of playing; None for an automatic speed."""
     start: float = 0.0
-    """Seconds of simulated time before the first frame."""
+    """Simulated seconds before the first frame."""
     title: str = ""
     """Title, in a line."""
     questions: tuple[str, ...] = ()
-    """Questions to answer by looking, for a class."""
+    """Questions for a class, to answer from the view."""
 
 
 def names() -> dict[str, str]:
@@ -46,7 +46,7 @@ def names() -> dict[str, str]:
 
 
 def is_name(word: str) -> bool:
-    """True if a scene is called that."""
+    """True if a scene has that name."""
     return word in names()
 
 

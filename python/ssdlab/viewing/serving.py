@@ -1,6 +1,6 @@
-"""The requests of the page, and their responses.
+"""Routes of the page.
 
-Frames of several drives are answered one behind the other, each with its length in 4 bytes before.
+A response concatenates the frames of all drives, each preceded by its length in 4 bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ssdlab.loopback import Answer, Asked, Route, as_json, page
 from ssdlab.viewing.document import document
 from ssdlab.viewing.sessions import MOST_FRAMES, MOST_STEP_NS, Closed, Session, Sessions
 
-#: Wait of the page for a drive that is being prepared before it asks again.
+#: The page's polling interval while a drive is being preconditioned.
 PREPARING_SECONDS = 0.1
 
 

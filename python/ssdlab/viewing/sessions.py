@@ -1,7 +1,7 @@
 """Sessions of a view: a run of one drive, or of two drives under the same requests.
 
-A session is what a page looks at. Its drives go on together, by the same steps of simulated time.
-Answers and their number are bounded.
+Each page has a session. Its drives advance by equal steps of simulated time. The size and number of
+responses are bounded.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ssdlab.viewing.scenes import Scene
 
 #: Maximum number of open pages.
 MOST_SESSIONS = 4
-#: A session that was not asked for anything for this time gives way to a new one.
+#: Idle time after which a new session may replace one.
 IDLE_SECONDS = 30.0
 MOST_FRAMES = 120
-#: An hour a frame.
+#: Maximum step: an hour per frame.
 MOST_STEP_NS = 3_600_000_000_000
 MOST_DRIVES = 2
 #: Number of requests searched at a time for the next slow one.
 PATIENCE = 300_000
 LOOK_SECONDS = 0.05
 
-#: The sliders that a page has set for each drive, with their values.
+#: The sliders set by a page, by drive, with their values.
 Turned = Mapping[str, Any]
 
 
@@ -56,7 +56,7 @@ class Drive:
         self._run = _core.ViewedRun(self.stack)
 
     def is_ready(self, timeout_seconds: float) -> bool:
-        """True if it is prepared; raises what was wrong with the experiment."""
+        """True if it is preconditioned; raises the experiment's error."""
         if self._is_ready:
             return True
         first = self._run.frames(timeout_seconds)
@@ -67,7 +67,7 @@ class Drive:
         return self._is_ready
 
     def has_begun(self) -> bool:
-        """True if the experiment makes a drive; raises what was wrong with it."""
+        """True if the drive could be built; raises the experiment's error."""
         return self.is_ready(LOOK_SECONDS) or self._run.progress() is not None
 
     def progress(self) -> float | None:
@@ -83,17 +83,17 @@ class Drive:
         return first
 
     def advance(self, step_ns: int, frames: int) -> None:
-        """Ask for frames."""
+        """Request frames."""
         if not self.is_over:
             self._run.advance(step_ns, frames)
 
     def seek_slow(self, limit_ns: int) -> None:
-        """Ask for the next slow request."""
+        """Request the frame of the next slow request."""
         if not self.is_over:
             self._run.seek_slow(limit_ns, PATIENCE)
 
     def take(self) -> bytes:
-        """The requested frames; none of a run that is over."""
+        """The requested frames; none after the end of the run."""
         if self.is_over:
             return b""
         while (frames := self._run.frames(LOOK_SECONDS)) is None:
@@ -108,7 +108,7 @@ class Drive:
         return frames
 
     def results(self) -> dict[str, Any] | None:
-        """The results of the run, gone on to its end without a look; raises what ended it."""
+        """Run to the end and return the results; raises the run's error."""
         if self._results is None:
             text = self._run.finish()
             self._results = None if text is None else json.loads(text)
@@ -156,9 +156,9 @@ class Session:
             raise
 
     def first(self) -> list[bytes]:
-        """The first frame of each drive, and the frame where the scene begins.
+        """The first frame of each drive, and the frame at the scene's start.
 
-        Nothing when they were told before.
+        Empty on later calls.
         """
         firsts = [drive.first() for drive in self.drives]
         if self._has_begun or not self.begins_at:
@@ -168,7 +168,7 @@ class Session:
 
     @property
     def begins_at(self) -> int:
-        """Number of frames before the displayed ones."""
+        """Number of frames before the first displayed one."""
         return 1 if self.scene.start > 0 else 0
 
     def frames(self, step_ns: int, count: int) -> list[bytes]:
@@ -240,7 +240,7 @@ class Sessions:
     ) -> tuple[str, Session]:
         """Open a session, replacing another of the same page; raises `InputError`.
 
-        After a refusal the other one continues.
+        After an error the other session continues.
         """
         if len(turned) > MOST_DRIVES:
             raise InputError(f"{len(turned)} drives cannot be shown; 1 or {MOST_DRIVES} can")
@@ -258,7 +258,7 @@ class Sessions:
         return name, session
 
     def begun(self) -> list[Turned]:
-        """The drives before anything is turned."""
+        """The drives with unchanged knobs."""
         return [{}, {}] if self.scene.beside else [{}]
 
     def check(self) -> None:
@@ -271,7 +271,7 @@ class Sessions:
             session.stop()
 
     def find(self, name: str) -> Session:
-        """The named session; raises `Closed` where there is none any more."""
+        """The named session; raises `Closed` if it no longer exists."""
         with self._lock:
             session = self._all.get(name)
         if session is None:
@@ -307,7 +307,7 @@ def _full() -> InputError:
 
 
 def _beside(assignments: Mapping[str, Any]) -> list[layers.Layer]:
-    """The layer in which the second drive differs, which messages call by its own option."""
+    """The layer with the second drive's changes, named after its option in messages."""
     try:
         found = layers.from_assignments(assignments)
     except InputError as error:

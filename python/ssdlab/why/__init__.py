@@ -1,11 +1,10 @@
-"""Why a drive is slow under a load: single changes, tried with paired seeds, ranked by what helps.
+"""Why a drive is slow under a load: single changes, tried with paired seeds, ranked by gain.
 
-Nothing is advised that was not simulated. Each seed is used for the experiment and for every
-change, so that all meet the same requests; a change that shows a gain with the first is tried with
-more, until its interval proves or excludes that. The chance of an error is divided among all
-changes and all looks (`intervals.py`), and the first advices are tried again with fresh seeds. A
-change is a row of `changes.TABLE`. The size of a trial
-follows from counts of the run, never from a clock, so any number of workers gives the same answer.
+All advice is simulated. The experiment and every change share the seeds, hence the requests; a
+change with a gain on the first seed gets more, until its confidence interval proves or excludes the
+gain. The error probability is divided among all changes and interim tests (`intervals.py`), and the
+first recommendations are repeated with fresh seeds. A change is a row of `changes.TABLE`. Counts of
+the run, not times, determine the size of a trial, so any number of workers gives the same answer.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Why", "tried"]
 
-#: Figures that a change may worsen, and whether more is better.
+#: Metrics that a change may worsen; True if more is better.
 BESIDE = {"host.all.iops": True, "host.read.percentiles_us.99": False,
           "host.write.percentiles_us.99": False}  # fmt: skip
-#: Parts of results that differ between equal runs: the experiment, and the time of the machine.
+#: Parts of results that differ between equal runs: the experiment and wall-clock times.
 OF_THE_RUN = ("experiment", "elapsed", "steady_state")
-#: A change that worsens another figure by as much as this says so, by `PRICE` it is a trade.
+#: Ratio above which a worse metric is reported; above `PRICE` the change is a trade-off.
 LOSS, PRICE = 1.1, 1.25
 
 
@@ -54,14 +53,14 @@ class Row:
     verdict: str
     before: float | None = None
     after: float | None = None
-    #: Other figures that it worsens, with their growth ratio.
+    #: Other metrics that it worsens, with their ratio.
     losses: Mapping[str, float] = field(default_factory=dict)
-    #: Reason for leaving it out.
+    #: Reason for omission.
     reason: str = ""
 
     @property
     def high(self) -> float:
-        """The most that it may gain, as a log ratio."""
+        """Upper bound of its gain, as a log ratio."""
         return math.inf if self.gain is None else self.gain.high
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +85,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Why:
-    """Changes tried against the bottleneck; `rows` begin with the most helpful."""
+    """Changes tried against the bottleneck, the most helpful first in `rows`."""
 
     title: str
     metric: Metric
@@ -106,16 +105,16 @@ class Why:
 
     @property
     def helps(self) -> list[Row]:
-        """The changes with a proven gain, and no other figure much worse; the best first."""
+        """The changes with a proven gain and no other metric much worse, the best first."""
         return [row for row in self.rows if row.verdict == intervals.HELPS]
 
     @property
     def best(self) -> Row | None:
-        """The first advice; None where nothing helps within the changes tried."""
+        """The first recommendation; None if no tried change helps."""
         return next(iter(self.helps), None)
 
     def to_dict(self, again: Callable[[str], str] | None = None) -> dict[str, Any]:
-        """Content of `ssdlab why --json`; `again` says the command that repeats a change."""
+        """Content of `ssdlab why --json`; `again` gives the command that repeats a change."""
         return {
             "title": self.title,
             "for": self.metric.name,
@@ -156,8 +155,8 @@ def tried(
 ) -> Why:
     """Try changes on the experiment of `below`, of which `results` may be known.
 
-    `goal` is a word or figure as of `--for`; `among` are groups of changes, `own` changes of the
-    caller's. `progress` is called with the simulations done and their total. Raises `InputError`.
+    `goal` is a word or metric of `--for`; `among` are groups of changes, `own` the caller's
+    changes. `progress` is called with the simulations done and their total. Raises `InputError`.
     """
     began = time.perf_counter(), time.process_time()
     if results is None:
@@ -200,11 +199,11 @@ class _Hunt:
         self.seed = int(Facts(results).setting("run.seed") or 0)
         self.outcomes: dict[tuple[Change | None, int], Results] = {}
         self.done = self.begun = 0
-        #: Changes that were tried with fresh seeds.
+        #: Changes repeated with fresh seeds.
         self.fresh: set[Change] = set()
         for change in changes:
             self._take(change)
-        # And the pair of the best settings.
+        # Plus the pair of the best settings.
         self.comparisons = max(len(self.stacks), 1)
 
     def _take(self, change: Change) -> None:
@@ -218,7 +217,7 @@ class _Hunt:
             self.refused[change] = str(error)
 
     def run(self, crew: trial.Crew) -> None:
-        """Simulate round by round; a round ends when all that it needs is known."""
+        """Simulate round by round; a round ends when all its simulations have ended."""
         seeds = 0
         while (look := intervals.next_look(seeds)) is not None:
             open_ = [it for it in self.stacks if it is not None and not self._is_decided(it, seeds)]
@@ -233,7 +232,7 @@ class _Hunt:
             seeds = look
 
     def combine(self, crew: trial.Crew) -> None:
-        """Try the two settings that help most together, where they set different keys."""
+        """Try the two most helpful settings together, if they set different keys."""
         helps = [row.change for row in self._ranked() if row.verdict == intervals.HELPS]
         best = [it for it in helps if it.group == proposals.SETTING][:2]
         if len(best) == 2 and (both := proposals.together(*best)) is not None:
@@ -246,7 +245,7 @@ class _Hunt:
             self.begun += 1
 
     def confirm(self, crew: trial.Crew) -> None:
-        """Try the first advices with fresh seeds; of what fails, the next one takes the place."""
+        """Repeat the first recommendations with fresh seeds; the next one replaces a failure."""
         while True:
             first = [row.change for row in self._ranked() if row.verdict == intervals.HELPS]
             todo = [it for it in first[: intervals.CONFIRMED] if it not in self.fresh]
@@ -274,10 +273,12 @@ class _Hunt:
                 self.progress(self.done, max(self.begun, self.done))
 
     def _is_settled(self, change: Change) -> bool:
-        """True if no further seed is needed: it is refused, hopeless, or changes not a bit."""
+        """True if no further seed is needed: the change is invalid, hopeless, or without any
+        effect.
+        """
         if change in self.refused or self._is_same(change):
             return True
-        # A change that the user named is pursued to the end.
+        # Changes given by the user run to the end.
         gain = self._gain(change) if change.group != proposals.OWN else None
         return gain is not None and gain.is_hopeless
 
@@ -297,7 +298,7 @@ class _Hunt:
     def _values(
         self, change: Change | None, among: Container[int] | None = None
     ) -> list[tuple[float, float]]:
-        """The metric before and after, of each seed (of `among`) that has both."""
+        """The metric before and after, for each seed (in `among`) with both."""
         pairs = []
         for (it, position), results in self.outcomes.items():
             if it == change and (among is None or position in among):
@@ -310,7 +311,7 @@ class _Hunt:
         return pairs
 
     def _logs(self, change: Change, among: Container[int] | None = None) -> list[float]:
-        """The gain with each seed, as a log ratio."""
+        """The gain per seed, as a log ratio."""
         sign = 1 if self.wanted.maximize else -1
         return [sign * math.log(after / before) for before, after in self._values(change, among)]
 
@@ -319,20 +320,20 @@ class _Hunt:
         return intervals.gain(logs, self.comparisons, self._spread(change)) if logs else None
 
     def _spread(self, change: Change) -> float:
-        """The standard deviation of the logarithm of the metric without the change."""
+        """Standard deviation of the metric's logarithm without the change."""
         before = [math.log(before) for before, _ in self._values(change)]
         return statistics.stdev(before) if len(before) > 1 else 0.0
 
     def _failed(self, change: Change) -> bool:
-        """True if a gain did not hold on fresh seeds."""
+        """True if the gain was not confirmed on fresh seeds."""
         fresh = self._logs(change, self._fresh_places())
         return change in self.fresh and not intervals.holds(fresh, self._spread(change))
 
     def found(self) -> tuple[float, list[Row], list[Row]]:
-        """The experiment's metric, the changes tried, and those left out."""
+        """The experiment's metric, the tried changes, and the omitted ones."""
         before = [value for value, _ in self._values(None)]
         if not before and (known := self.wanted.value(self.results)):
-            before = [known]  # of a design that no change applies to
+            before = [known]  # for a design without applicable changes
         if not before:
             raise InputError(
                 f"{self.wanted.name} is 0 or not known in this run: there is nothing to improve"
@@ -346,7 +347,7 @@ class _Hunt:
         return _mean(before), [row for row in ranked if row.gain is not None], left_out
 
     def _ranked(self) -> list[Row]:
-        """The changes that could be tried; among equals the cheaper change comes first."""
+        """The valid changes, ranked; the cheaper of equal ones first."""
         rows = [self._row(it) for it in self.stacks if it is not None and it not in self.refused]
         order = [intervals.HELPS, intervals.TRADES, intervals.FAILED, intervals.UNKNOWN,
                  intervals.LITTLE, intervals.NO_EFFECT, intervals.EXCLUDED, intervals.DROPPED,
@@ -380,7 +381,7 @@ class _Hunt:
         return Row(change, gain, verdict, before, after, losses)
 
     def _losses(self, change: Change) -> dict[str, float]:
-        """Other figures that are worse by `LOSS` or more with every seed."""
+        """Other metrics that are worse by at least `LOSS` with every seed."""
         found = {}
         for column, maximize in BESIDE.items():
             if column == self.wanted.column:
@@ -397,13 +398,13 @@ class _Hunt:
 
 
 def _outweigh(losses: Mapping[str, float], gain: Gain) -> bool:
-    """True if a change takes throughput, or worsens another figure much or as much as it helps."""
+    """True if a change lowers throughput, or worsens another metric much or as much as its gain."""
     throughput, much = metric.spoken("host.all.iops"), min(math.log(PRICE), gain.mean)
     return any(name == throughput or abs(math.log(it)) >= much for name, it in losses.items())
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values))  # in whatever order they end
+    return math.exp(math.fsum(map(math.log, values)) / len(values))  # in any order of completion
 
 
 def _content(results: Results) -> dict[str, Any]:

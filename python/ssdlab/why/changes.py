@@ -1,7 +1,7 @@
-"""The single changes that `ssdlab why` tries: one key each, or a bundle that has a name.
+"""The single changes that `ssdlab why` tries: one key each, or a named set of keys.
 
-A change is a function from the facts of a run to assignments, or None where the design has it
-already. Hardware changes keep the amount of flash, so that they do not add spare space by the way.
+A change is a function from the facts of a run to assignments, or None if the design already has it.
+Hardware changes keep the amount of flash, so that they add no spare space.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ssdlab.results.facts import Facts
 from ssdlab.running import stack
 
 SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
-#: Groups of `--among`, with their meaning; those first whose changes are cheapest to make.
+#: Groups of `--among` with their meaning, in order of cost.
 GROUPS = {
     SETTING: "what firmware or an administrator sets",
     LOAD: "what the host asks for at once",
     HARDWARE: "more of a part of the drive",
     DRIVE: "other drives of the catalogue",
 }
-#: Changes at most that are tried: each more makes all intervals wider.
+#: Maximum number of changes: each one widens all confidence intervals.
 MOST = 16
 
 
@@ -65,7 +65,7 @@ Proposal = Callable[[Facts], "Sequence[str] | None"]
 
 
 def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
-    """The changes that this design may take, those first that are cheapest to make."""
+    """The changes applicable to this design, in order of cost."""
     found = []
     for name, group, kinds, proposal in TABLE:
         if group not in among or not (kinds is None or _kind(facts) in kinds):
@@ -74,14 +74,14 @@ def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
         if assignments:
             found.append(Change(name, group, tuple(assignments)))
     if DRIVE in among:
-        # Before the final rows of the table: the last of all are cut.
+        # Before the final rows of the table, which are cut first.
         drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
         found[MOST - len(drives) : MOST - len(drives)] = drives
     return found
 
 
 def of_user(text: str) -> Change:
-    """A change that the user names: KEY=VALUE, or several with commas, or a preset of a drive."""
+    """A change given by the user: KEY=VALUE, several with commas, or a preset of a drive."""
     if "=" not in text and _core.preset_layer("device", text) is not None:
         return Change(f"the drive {text}", OWN, device=text)
     if "=" not in text:
@@ -91,7 +91,7 @@ def of_user(text: str) -> Change:
 
 
 def together(first: Change, second: Change) -> Change | None:
-    """Both changes; None where they set the same key."""
+    """Both changes; None if they set the same key."""
     both = (*first.assignments, *second.assignments)
     if len({it.partition("=")[0] for it in both}) < len(both):
         return None
@@ -108,7 +108,7 @@ def _is_array(facts: Facts) -> bool:
 
 
 def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
-    """Sets a key that the design has, to another value than its own and `unless`."""
+    """Set an existing key to a value other than its own and `unless`."""
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         own = facts.setting(f"{facts.drive}.{key}")
@@ -121,7 +121,7 @@ def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
 
 
 def _times(key: str, factor: float, beside: tuple[str, float] | None = None) -> Proposal:
-    """Multiplies a key, and another one to keep the product."""
+    """Multiply a key, and divide another one to keep the product."""
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         first = facts.times(f"{facts.drive}.{key}", factor)
@@ -141,7 +141,7 @@ def _pace(word: str) -> Proposal:
 
 
 def _stopping(facts: Facts) -> list[str]:
-    """Operations that may be suspended in this design: programs, and erases that yield at all."""
+    """Operations that this design can suspend: programs, and erases if they can yield."""
     drive = facts.drive
     erases = facts.buffered or facts.setting(f"{drive}.cleaning.time") == "interleaved"
     return [f"{drive}.suspend.{it}" for it in ("program", *(["erase"] if erases else []))]
@@ -182,8 +182,9 @@ def _buffer(facts: Facts) -> Sequence[str] | None:
     return [f"{facts.drive}.buffer.size=16MiB"]
 
 
-#: With more blocks per plane, a policy that examines all of them prepares for minutes instead of a
-#: second: `agrawal2008` 74 s with `cost-benefit`. A superblock has one of each plane.
+#: With more blocks per plane, preconditioning under a policy that examines all of them takes
+#: minutes instead of a second: `agrawal2008` 74 s with `cost-benefit`. A superblock has one block
+#: per plane.
 MANY_BLOCKS = 256
 
 
@@ -208,13 +209,13 @@ def _queue(facts: Facts) -> Sequence[str] | None:
 
 
 def _outstanding(facts: Facts) -> Sequence[str] | None:
-    """Four times; with fewer the host waits instead of the drive, which is no remedy."""
+    """Four times the queue depth; a lower one would only move the wait to the host."""
     own = facts.setting("workload.outstanding")
     return [f"workload.outstanding={4 * own}"] if isinstance(own, int) else None
 
 
 def _of_array(*assignments: str) -> Proposal:
-    """Assignments of an array itself, except to their present values."""
+    """Assignments to an array's own keys, except current values."""
 
     def proposal(facts: Facts) -> Sequence[str] | None:
         if not _is_array(facts):
@@ -255,7 +256,7 @@ def _slc_cache(facts: Facts) -> bool:
 
 
 def _larger_cache(facts: Facts) -> Sequence[str] | None:
-    """Twice the SLC cache: its limit, its share of the free blocks, or its own blocks."""
+    """A doubled SLC cache: its limit, its share of the free blocks, or its static blocks."""
     cache = f"{facts.drive}.slc_cache"
     if not _slc_cache(facts):
         return None
@@ -299,7 +300,7 @@ def _merged(facts: Facts) -> Sequence[str] | None:
 
 
 SSD, DISK, ZONED = ("ssd",), ("disk",), ("zoned",)
-#: Name, group, kinds of drive (None: any), and what it sets; first the changes of the fewest keys.
+#: Name, group, kinds of drive (None for any), and assignments; changes with the fewest keys first.
 TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("four times outstanding", LOAD, None, _outstanding),
     ("token pace", SETTING, SSD, _pace("token")),
@@ -358,7 +359,7 @@ DRIVES = {
     "disk": ("scsi-15k", "nearline-24tb", "tlc-client"),
     "law": ("tlc-enterprise", "samsung-983zet"),
 }
-#: Number of drives that are tried.
+#: Number of tried drives.
 FEW_DRIVES = 2
 
 

@@ -1,4 +1,4 @@
-"""`ssdlab why`: single changes tried against what hurts, ranked."""
+"""`ssdlab why`: single changes tried against the bottleneck, ranked."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def after_run(
 
 
 def _results(experiment: Path | None) -> Results | None:
-    """The results that EXPERIMENT names; None of what was not run."""
+    """The results named by EXPERIMENT; None for an experiment that was not run."""
     if experiment is None or experiment.suffix in (".toml", *sources.OTHERS):
         return None
     return Results.load(experiment)

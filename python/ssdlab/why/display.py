@@ -27,7 +27,7 @@ STYLES = {
 }
 #: Widths of the first columns.
 NAMES, EFFECTS = 36, 26
-#: Half of an interval above which its ends are shown.
+#: Half-width of an interval above which its ends are shown.
 TIGHT = 0.3
 #: Words of a verdict beside the numbers.
 WORDS = {
@@ -44,7 +44,7 @@ WORDS = {
 
 
 def table(found: Why, file: IO[str], again: Again | None = None) -> str:
-    """Tried changes, as text for `file`; `again` says the command that repeats a change."""
+    """Tried changes, as text for `file`; `again` gives the command that repeats a change."""
     console, _ = console_for(file)
     sections: list[RenderableType] = [_headline(found), _sentence(found), _rows(found)]
     if found.left_out:
@@ -126,7 +126,7 @@ def _signed(percent: float, digits: int | None = None) -> str:
 
 
 def _rows(found: Why) -> RenderableType:
-    """Two lines a change: what it did, and below it the change with what else it did."""
+    """Two lines per change: its effect, then its assignments and side effects."""
     metric = found.metric
     text = Text(" " * (NAMES + EFFECTS - len(metric.name)) + metric.name, style="dim")
     for row in found.rows:
@@ -151,7 +151,7 @@ def _note(row: Row) -> str:
 
 
 def _clause(reason: str) -> str:
-    """The clause of a refusal that says why, without its keys and remedies.
+    """The reason in a rejection, without keys and remedies.
 
     >>> _clause("--set device.a=1: device.a = 1 with device.b: planes clean apart; use device.c")
     'planes clean apart'

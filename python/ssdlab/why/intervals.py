@@ -1,18 +1,14 @@
-"""Confidence of a gain under sequential testing: intervals that hold together, and at every look.
+"""Confidence intervals of gains under sequential testing, simultaneous over all changes and interim
+tests. Each seed gives one paired log ratio, as both sides serve the same requests.
 
-Each seed gives one paired log ratio, as both sides serve the same requests. The mean of these has a
-Student t interval. Its chance of being wrong is `1 - CONFIDENCE` for *all* changes and *all* looks
-together: every change gets an equal part of the error (Bonferroni), and every look a share of it,
-later looks larger ones (`LOOKS`). So looking at the seeds as they come, and at sixteen changes at
-once, makes no finding more likely by chance.
-
-Logarithms of a p99 that jumps between two values are no Gaussian: four seeds that happen to agree
-leave the interval no width. So it is never narrower than half of the experiment's own spread over
-seeds would make it, and the first advice has held on fresh seeds (`holds`).
-
-A change is dropped that shows no gain with the first seed, half of the least with two, or less than
-the least at a look, whatever later seeds would say: that finds nothing that is not there. It may
-miss a gain that is small beside the noise.
+Their mean has a Student t interval. `1 - CONFIDENCE` is the error probability for *all* changes and
+*all* interim tests together: every change gets an equal part of it (Bonferroni), and every test a
+share, larger for later tests (`LOOKS`). So neither interim tests nor sixteen parallel changes
+increase false findings. A p99 that jumps between two values is not Gaussian: four seeds that agree
+by chance leave no width. So an interval is at least half as wide as the experiment's own spread
+over seeds implies, and the first recommendation is confirmed on fresh seeds (`holds`). A change is
+dropped without a gain on the first seed, below half of the minimum gain after two, or below the
+minimum at a test. This adds no false findings, but may miss gains that are small against the noise.
 """
 
 from __future__ import annotations
@@ -24,33 +20,33 @@ from dataclasses import dataclass
 
 from ssdlab.confidence import CONFIDENCE, student_quantile
 
-#: Seeds after which is looked, and the share of the chance of an error that each look spends. One
-#: look less would cost seeds for clear changes, one more width for close ones.
+#: Numbers of seeds at interim tests, with each test's share of the error probability. Fewer tests
+#: would cost seeds for clear changes, more would widen intervals of close ones.
 LOOKS = ((4, 0.2), (6, 0.3), (9, 0.5))
-#: The least gain that counts, as a ratio.
+#: Minimum significant gain, as a ratio.
 LEAST = 1.03
-#: A standard deviation of paired ratios below this share of the experiment's own is not believed.
+#: Lower bound of the standard deviation of paired ratios, as a share of the experiment's own.
 PAIRED = 0.5
-#: The number of first advices that are tried with fresh seeds, and of these seeds: six of six
-#: gains come by chance with 1 in 64, which is below 5 % divided among three.
+#: Number of recommendations to confirm, and of fresh seeds: six gains of six have a probability of
+#: 1 in 64 by chance, below 5 % divided by three.
 CONFIRMED, FRESH = 3, 6
 
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
 EXCLUDED = "no gain"
 NO_EFFECT, TRADES = "no effect", "trades"
-#: Verdict on a change without gain at the first seeds, which was not continued.
+#: Verdict on a change dropped at the first seeds without gain.
 DROPPED = "dropped"
-#: Of a gain that did not hold on fresh seeds.
+#: Verdict on a gain that was not confirmed on fresh seeds.
 FAILED = "not confirmed"
 LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Improvement of a figure: a log ratio, above 0 where it is."""
+    """Improvement of a metric: a log ratio, positive for a gain."""
 
     mean: float
-    #: Half of the interval; None for a single seed.
+    #: Half-width of the confidence interval; None for a single seed.
     half: float | None
     seeds: int
 
@@ -77,24 +73,24 @@ class Gain:
 
     @property
     def is_dropped(self) -> bool:
-        """True if its first seeds, too few for an interval, showed no gain worth another."""
+        """True if its first seeds, too few for an interval, showed too little gain."""
         return self.seeds < LOOKS[0][0] and self.mean <= (self.seeds > 1) * math.log(LEAST) / 2
 
     @property
     def is_hopeless(self) -> bool:
-        """True if so little was gained by now that more seeds would hardly prove it."""
+        """True if more seeds are unlikely to prove a gain."""
         return self.is_dropped or (self.seeds >= LOOKS[0][0] and self.mean < math.log(LEAST))
 
     @property
     def decided(self) -> bool:
-        """True if further seeds could not change the advice: a gain is proved or excluded."""
+        """True if a gain is proved or excluded, regardless of further seeds."""
         return self.verdict == HELPS or self.high < math.log(LEAST)
 
 
 def gain(ratios: Sequence[float], comparisons: int, spread: float = 0.0) -> Gain:
-    """The gain that paired log ratios show, one for each seed, among so many comparisons.
+    """The gain in paired log ratios, one per seed, among `comparisons`.
 
-    `spread` is the standard deviation of the logarithm of the figure without the change.
+    `spread` is the standard deviation of the metric's logarithm without the change.
 
     >>> gain([0.2, 0.21, 0.19, 0.2], 1).verdict, gain([0.2, -0.2, 0.1, -0.1], 1).verdict
     ('helps', 'cannot tell')
@@ -105,7 +101,7 @@ def gain(ratios: Sequence[float], comparisons: int, spread: float = 0.0) -> Gain
     mean = statistics.fmean(ratios)
     if count < LOOKS[0][0]:
         return Gain(mean, None, count)
-    # Between looks, as where time ran out: the next look's share, of which nothing is spent yet.
+    # Between interim tests, for instance when time runs out, use the next test's unspent share.
     share = next((share for seeds, share in LOOKS if count <= seeds), LOOKS[-1][1])
     error = (1 - CONFIDENCE) * share / max(comparisons, 1)
     width = student_quantile(1 - error / 2, count - 1)
@@ -114,9 +110,9 @@ def gain(ratios: Sequence[float], comparisons: int, spread: float = 0.0) -> Gain
 
 
 def holds(fresh: Sequence[float], spread: float = 0.0) -> bool:
-    """True if a gain holds on seeds that it was not found with.
+    """True if fresh seeds confirm a gain:
 
-    Each seed shows it, or their interval is above 0.
+    each shows it, or their confidence interval is above 0.
 
     >>> holds([0.1, 0.5, 0.2, 0.3, 0.1, 0.4]), holds([0.0, 5.0, 0.0, 0.0, 5.0, 5.0])
     (True, False)
@@ -130,7 +126,7 @@ def holds(fresh: Sequence[float], spread: float = 0.0) -> bool:
 
 
 def next_look(seeds: int) -> int | None:
-    """Number of seeds at the next look; None after the last look.
+    """Number of seeds at the next interim test; None after the last.
 
     >>> next_look(0), next_look(4), next_look(9)
     (4, 6, None)

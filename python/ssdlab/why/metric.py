@@ -1,4 +1,4 @@
-"""Figure to improve: the one that was asked for, or the one that hurts."""
+"""The metric to improve: the requested one, or the worst."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ssdlab.results.facts import Facts
 from ssdlab.sweeps import table
 from ssdlab.units import plural
 
-#: The words of `--for`, beside the names of figures.
+#: The words of `--for`, besides names of metrics.
 WORDS = ("p99", "mean", "throughput", "tbw", "cost", "watts")
-#: A kind of request with fewer has no p99.
+#: Minimum number of requests of a kind for a p99.
 FEWEST = 200
-#: p99 above this many times the fastest request hurts.
+#: Ratio of p99 to the fastest request above which p99 is the goal.
 SLOW = 3.0
-#: Units busier than this are at their limit.
+#: Utilisation above which units are at their limit.
 FULL = 0.85
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of results, and true if more is better.
+    """A metric of results, and True if more is better.
 
-    `column` names it for `ssdlab compare`, None where that has no such figure; `why` has the reason
-    of an automatic choice.
+    `column` names it for `ssdlab compare`, None if that lacks it; `why` has the reason for an
+    automatic choice.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Metric:
 
 
 def of_word(word: str, base: Results) -> Metric:
-    """The metric that `--for` names: a word, or a figure as `ssdlab sweep --minimize` takes it.
+    """The metric of `--for`: a word, or a metric as for `ssdlab sweep --minimize`.
 
-    Raises `InputError` for a figure that the results do not have.
+    Raises `InputError` if the results lack it.
     """
     kind = slowest(base)
     if word in ("p99", "mean"):
@@ -75,7 +75,7 @@ def of_word(word: str, base: Results) -> Metric:
 
 
 def _power(base: Results) -> Metric:
-    """Power by the energy model, else by the catalogue and busy dies."""
+    """Power by the energy model, else by the catalogue and die utilisation."""
     if (base.get("energy") or {}).get("mean_watts"):
         power = figure("energy.mean_watts").value
         return Metric("power", "energy.mean_watts", False, power, readable.watts)
@@ -92,7 +92,7 @@ def _power(base: Results) -> Metric:
 
 
 def what_hurts(base: Results) -> Metric:
-    """The figure that suffers most in a run: throughput, the p99 of a kind of request, or life."""
+    """The worst metric of a run: throughput, the p99 of a kind of request, or lifetime."""
     facts = Facts(base)
     if facts.overloaded:
         stated = "the drive answers less than is asked of it"
@@ -166,7 +166,7 @@ def _life(results: Results) -> float | None:
 
 
 def _cost(base: Results) -> Metric:
-    """The dollars for as many drives as deliver what one delivers in `base`."""
+    """Cost of the drives for the throughput of one drive in `base`."""
     design = of_results("the experiment", base.to_dict(), Prices())
     need = Need({"iops": design.iops, "gb": design.gigabytes}, {})
     try:

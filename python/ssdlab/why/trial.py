@@ -1,4 +1,4 @@
-"""Size of the simulations, and their runs: in parallel, each with a seed of its own."""
+"""Size of the simulations, and their parallel runs, each with its own seed."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ssdlab.running import Progress, run_layers, stack
 from ssdlab.running.advice import preparation
 from ssdlab.why.changes import Change
 
-#: Requests of a trial at most: enough for a p99, in most loads for a p99.9.
+#: Maximum number of requests of a trial: enough for a p99, in most loads for a p99.9.
 MOST_REQUESTS = 300_000
-#: Requests of a trial at least, and above a percentile that is to be improved.
+#: Minimum number of requests of a trial, and above a percentile to improve.
 FEWEST, ABOVE = 2000, 50
-#: Seconds of one processor for all trials together, by the constants below: counts of the run
-#: decide, not a clock, so that a run gets the same answer on every machine.
+#: CPU seconds of all trials together, estimated by the constants below from counts of the run, so
+#: that the answer is the same on every machine.
 SECONDS = 20.0
-#: Seconds that a request, an operation of a page, a page that fills a drive and one that overwrites
-#: it take: about the most that `tlc-enterprise`, `tlc-client`, `qlc-enterprise`, `samsung-pm9a3`,
-#: `agrawal2008` and `sata-2008` took under five loads on one processor of 2023.
+#: Estimated seconds per request, page operation, page filled and page overwritten: about the
+#: maximum for `tlc-enterprise`, `tlc-client`, `qlc-enterprise`, `samsung-pm9a3`, `agrawal2008` and
+#: `sata-2008` under five loads on one core of 2023.
 PER_REQUEST, PER_OPERATION = 0.4e-6, 0.12e-6
 PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE = 0.02e-6, 0.12e-6
-#: Minimum ratio of measured to preparation time: of a large drive the preparation alone may take
-#: all of `SECONDS`, and a few requests after it would decide nothing.
+#: Minimum ratio of measured to preparation time: preconditioning a large drive may take all of
+#: `SECONDS`, and a few requests after it would be inconclusive.
 MEASURED = 0.2
-#: Simulations that a change takes on average until it is decided: many are dropped at the first.
+#: Mean number of simulations per change: many are dropped after the first.
 ON_AVERAGE = 3
 
 
@@ -45,11 +45,11 @@ class Plan:
 
     #: Settings of all simulations.
     assignments: tuple[str, ...]
-    #: Requests of a simulation; None where the load itself ends them.
+    #: Requests per simulation; None if the load ends by itself.
     requests: int | None
-    #: Seconds that a simulation takes, about.
+    #: Estimated seconds per simulation.
     seconds: float
-    #: Preparation of the drive, if shorter than the experiment's.
+    #: Preconditioning of the drive, if shorter than the experiment's.
     prepared: str | None
 
 
@@ -58,7 +58,7 @@ def plan(
 ) -> Plan:
     """The size of a trial on the experiment of `results`, so that all fit in `SECONDS`.
 
-    As far as the run has them, `ABOVE` requests lie above a percentile that is to be improved.
+    If the run is long enough, `ABOVE` requests lie above a percentile to improve.
     """
     facts = Facts(results)
     shortened, prepared = preparation(facts, PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE)
@@ -79,7 +79,7 @@ def plan(
 
 
 def above(results: Results, column: str | None) -> int:
-    """Requests of which `ABOVE` lie above the percentile of a column; 0 of another figure."""
+    """Number of requests of which `ABOVE` lie above a column's percentile; 0 for other columns."""
     kind, is_tail, percentile = (column or "").removeprefix("host.").partition(".percentiles_us.")
     share = 1 - float(percentile) / 100 if is_tail else 0.0
     some = results.host[kind].requests if is_tail else 0
@@ -87,14 +87,14 @@ def above(results: Results, column: str | None) -> int:
 
 
 def seconds_each(results: Results) -> float:
-    """The seconds that a request of a run takes to simulate, about."""
+    """Estimated wall-clock seconds per request of a run."""
     flash = results.get("flash") or {}
     operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
     return PER_REQUEST + PER_OPERATION * operations / max(results.host.all.requests, 1)
 
 
 def rounded(number: int) -> int:
-    """A number that people read: its first two digits.
+    """A readable number, with two significant digits.
 
     >>> rounded(123456), rounded(7)
     (120000, 7)
@@ -103,12 +103,12 @@ def rounded(number: int) -> int:
     return number - number % step
 
 
-#: A simulation: the change, None for the experiment as it is, and the place of its seed.
+#: A simulation: the change, None for the unchanged experiment, and the index of its seed.
 Key: TypeAlias = "tuple[Change | None, int]"
 
 
 class Crew:
-    """Runs simulations on every core; refusals are outcomes, too."""
+    """Runs simulations on all cores; rejections are outcomes, too."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -116,7 +116,7 @@ class Crew:
         self._running: dict[Future[Results | str], Key] = {}
 
     def start(self, key: Key, stack_: Sequence[Layer], seed: int) -> None:
-        """Begin a simulation, which `outcomes` calls `key`."""
+        """Start a simulation, identified by `key` in `outcomes`."""
         own = [*stack_, *layers.from_seed(f"seed {seed}", seed)]
         self._running[self._pool.submit(self._one, own)] = key
 
@@ -147,7 +147,7 @@ class Crew:
 def crew(workers: int | None) -> Iterator[Crew]:
     """A crew, whose simulations end with the context.
 
-    Their prepared drives are not kept: each is used once, and would displace reusable ones.
+    Their preconditioned drives are not cached: each is used once, and would displace reusable ones.
     """
     with cache.off(), ThreadPoolExecutor(workers or portable.cores()) as pool:
         found = Crew(pool)
@@ -160,7 +160,7 @@ def crew(workers: int | None) -> Iterator[Crew]:
 def first_run(
     below: Sequence[Layer], progress: Callable[[Progress], object] | None = None
 ) -> Results:
-    """Results of an experiment that was not run yet, with `MOST_REQUESTS` requests at most."""
+    """Results of an experiment that was not run yet, with at most `MOST_REQUESTS` requests."""
     requested = json.loads(_core.resolve_json(below)).get("workload", {}).get("requests")
     is_short = isinstance(requested, int) and requested <= MOST_REQUESTS
     less = () if is_short else (f"workload.requests={MOST_REQUESTS}",)
