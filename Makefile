@@ -32,25 +32,23 @@ demo: dist/.stamp-demo ## run a mixed load on a current drive in steady state, r
 
 # Notes what a part takes; at the end all parts are shown.
 STEP := .ci/step
-CARGO_TEST := cargo test --quiet --locked --workspace
-# Examples and documentation have no tests; clippy checks that examples compile.
-EVERY := --lib --tests
-# At a commit without tests, which are compiled anyhow: to look at them too takes as long again.
-CLIPPY := cargo clippy --quiet --locked --workspace
+# Everything is built once, and linted in that build: what makes the next build faster costs without a use, and the
+# budgets of instructions are of a build without it. `make quick` is for the next build.
+ONCE := env CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/rustc
+CARGO_TEST := $(ONCE) cargo test --quiet --locked --workspace
+# With `--lib`, libraries without tests would be compiled as programs of tests as well.
+EVERY := --tests
+# Linted, and not run.
+LINTED := --examples --benches
 # Not cargo fmt: it does not see modules that are declared in tables.
 RUSTFMT := rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
-
-# Everything is built once: what makes the next build faster costs without a use, and the budgets of instructions
-# are of a build without it. `make quick` is for the next build.
-test test-build test-rust test-shared test-fio test-valgrind nightly dist/.stamp-tested: export CARGO_INCREMENTAL := 0
 
 .PHONY: test
 test: check-tools ## run every check and test: Rust, the wheel, Python
 	@rm -f .cache/steps
 	$(RUSTFMT)
 	@$(TOGETHER) test-build .venv/.stamp-dev
-	$(STEP) "build: clippy" $(CLIPPY) --lib --examples --benches -- -D warnings
 	$(STEP) "build: the wheel" $(MAKE) dist/.stamp-tested
 	@$(TOGETHER) test-rust test-python
 	@$(STEP)
@@ -60,7 +58,7 @@ TOGETHER := $(MAKE) --jobs 2 --keep-going --output-sync=target
 
 .PHONY: test-build test-rust test-python
 test-build:
-	$(STEP) "build: tests of Rust" $(CARGO_TEST) $(EVERY) --no-run
+	$(STEP) "build: tests of Rust, clippy" $(CARGO_TEST) $(EVERY) $(LINTED) --no-run
 
 test-rust:
 	$(STEP) "tests of Rust" $(CARGO_TEST) --no-fail-fast $(EVERY)
@@ -78,15 +76,23 @@ test-python:
 laws: dist/.stamp-tested ## print the laws of the house: today's figures, and what they are to become
 	@$(BIN)/python python/tests/support/house_laws.py
 
-# Of everything a little: what fits into a minute once the tests of Rust are built.
+# Of everything a little: what fits into a minute after a change. Only crates that changed since their unit tests
+# passed here are tested, and digests of the whole. Always with bindings, which asks most of other libraries: else those
+# are compiled once for each choice of crates.
+QUICK := cargo test --quiet --locked -p bindings
+CHANGED = $(shell for crate in crates/*/; do \
+  [ -e .cache/quick ] && [ -z "$$(find $$crate -newer .cache/quick -type f -print -quit)" ] \
+  || echo "-p $$(basename $$crate)"; done)
+
 .PHONY: quick
-quick: check-tools ## check formatting, run unit tests, a few digests and laws: a minute
+quick: check-tools ## check formatting, run unit tests of changed crates, a few digests and laws: a minute
 	@rm -f .cache/steps
+	@mkdir -p .cache && touch .cache/quick-began
 	$(RUSTFMT)
 	@if [ -x $(BIN)/ruff ]; then set -x; $(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check; fi
-	$(STEP) "build the tests of Rust" $(CARGO_TEST) --lib --test tests --no-run
-	$(STEP) "unit tests of Rust" $(CARGO_TEST) --lib
-	SSDLAB_DEPTH=quick $(STEP) "digests and laws" $(CARGO_TEST) --test tests -- digests:: laws::
+	$(STEP) "unit tests of Rust" $(QUICK) $(CHANGED) --lib
+	SSDLAB_DEPTH=quick $(STEP) "digests and laws" $(QUICK) -p lab --test tests -- digests:: laws::
+	@mv .cache/quick-began .cache/quick
 	@$(STEP)
 
 # Tests of Rust that need data beside the checkout; cargo cannot skip a test while it runs. Those of
@@ -127,7 +133,7 @@ nightly-%: export CARGO_INCREMENTAL := 0
 nightly-%: export SSDLAB_DEPTH := nightly
 
 nightly-lints:
-	$(NIGHT) "clippy of the tests" $(CLIPPY) --all-targets -- -D warnings
+	$(NIGHT) "clippy of the tests" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
 nightly-rust:
 	$(NIGHT) "tests of Rust at full size" $(CARGO_TEST) --no-fail-fast $(EVERY)
@@ -357,7 +363,7 @@ dist/.stamp-demo: $(SOURCES) .venv/.stamp-tools
 dist/.stamp-tested: $(SOURCES) .venv/.stamp-dev
 	@echo "Building the wheel for the tests"
 	@rm -rf dist/tested
-	$(BIN)/maturin build --quiet --locked --out dist/tested
+	$(ONCE) $(BIN)/maturin build --quiet --locked --out dist/tested
 	@$(PIP) --force-reinstall --no-deps dist/tested/ssdlab-*.whl
 	@rm -f $(BUILDS)
 	@touch $@
