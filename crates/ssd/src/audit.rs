@@ -58,7 +58,7 @@ impl Ssd {
 
     /// State of the drive rebuilt from the flash alone.
     pub fn rebuilt(&self) -> Rebuilt {
-        let being_erased: Vec<Block> = self.erasing();
+        let being_erased: Vec<Block> = self.seen().erasing();
         rebuild(self.geometry(), &self.flash, &being_erased)
     }
 

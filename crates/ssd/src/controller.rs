@@ -3,8 +3,9 @@
 
 use crate::clock::{DieEvent, Event};
 use crate::device::kit::slots::Slot;
-use crate::ids::{Domain, Lpn};
-use crate::page::{Answer, Feature, HeldFor, Owner};
+use crate::executor::{Buffered, DieEnd, Executor, LaneEnd, cx};
+use crate::ids::Lpn;
+use crate::page::{Answer, Feature, HeldFor, Owner, PageDone};
 use crate::{Ssd, front};
 use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
@@ -41,13 +42,17 @@ impl Ssd {
     fn happens(&mut self, event: Event) {
         match event {
             Event::Lane(lane) => return self.lane_event(lane),
-            Event::Die(DieEvent::Sensed(read)) => return self.read_sensed(read),
-            Event::Die(DieEvent::Crossed(bus)) => {
-                if !self.bus_crossed(bus) {
-                    return;
-                }
+            Event::Die(DieEvent::Sensed(read)) => {
+                return self.buffered.read_sensed(read, cx!(self));
             }
-            Event::Die(event) => self.die_event(event),
+            Event::Die(DieEvent::Crossed(bus)) => {
+                let end = self.buffered.bus_crossed(bus, cx!(self));
+                return self.die_ended(end);
+            }
+            Event::Die(event) => {
+                let end = self.buffered.die_event(event, cx!(self));
+                return self.die_ended(end);
+            }
             Event::Core(core) => {
                 let (slot, request) = self.front.core_done(core, &mut self.clock);
                 if request.op == Op::Flush {
@@ -56,18 +61,19 @@ impl Ssd {
                 }
                 self.begin_request(slot, &request);
                 // A trim is answered at once, also behind a write buffer.
-                let may_be_answered = !self.is_buffered || request.op == Op::Trim;
+                let is_buffered = self.features.has(Feature::Buffers);
+                let may_be_answered = !is_buffered || request.op == Op::Trim;
                 if may_be_answered && !self.front.is_link_clear() {
                     return self.pump();
                 }
             }
-            Event::Lingered(group) => self.lingered(group),
-            Event::MeterOpens => self.meter_opens(),
-            Event::Heat => self.cooled(),
-            Event::Slc(timer) => self.slc_timer_ended(timer),
+            Event::Lingered(group) => self.buffered.lingered(group, cx!(self)),
+            Event::MeterOpens => self.buffered.meter_opens(cx!(self)),
+            Event::Heat => self.buffered.cooled(cx!(self)),
+            Event::Slc(timer) => self.buffered.slc_timer_ended(timer, cx!(self)),
             Event::MapLookedUp => {
                 self.map_looked_up();
-                if !self.is_buffered && !self.front.is_link_clear() {
+                if !self.features.has(Feature::Buffers) && !self.front.is_link_clear() {
                     return self.pump();
                 }
             }
@@ -83,7 +89,7 @@ impl Ssd {
             }
             Event::Power(_) | Event::PowerLane(_) => {
                 self.power_event(event);
-                return self.ask_machines();
+                return self.settle();
             }
         }
         if self.give_answers() {
@@ -91,31 +97,58 @@ impl Ssd {
         }
     }
 
-    /// Polls the machines behind the write buffer until none has work: durability, erasures after
-    /// programs, the pace, the first waiting write, domains to clean, and finally the burst of
-    /// cleaning.
-    ///
-    /// An admission cleans the domain of its page, and a write that has to wait has all cleaned, before the next one.
-    pub(crate) fn ask_machines(&mut self) {
-        loop {
-            if let Some(waiter) = self.cache.next_durable() {
-                self.is_durable(waiter);
-            } else if self.mover.has_programmed() {
-                self.retry_erasures();
-            } else if self.cache.pace().has_changed() {
-                self.change_pace();
-            } else if let Some(why) = self.cache.take_stopped() {
-                self.get_by(why);
-            } else if self.cache.is_asked() {
-                self.admit();
-            } else if let Some(domain) = self.mover.next_asked() {
-                if self.clean(domain) {
-                    self.mover.ask(domain);
+    /// A stage of the operation of a lane has ended. The owner of a page is notified before units go on, and may submit
+    /// more requests.
+    #[inline]
+    fn lane_event(&mut self, lane: u32) {
+        let (unit, closed) = match self.direct.lane_event(lane, cx!(self)) {
+            LaneEnd::Served => return,
+            LaneEnd::Page { unit, closed, done } => {
+                match done {
+                    Some(PageDone { owner: Owner::Drive, .. }) => {
+                        self.own_page_written(unit);
+                        self.pump();
+                    }
+                    Some(done) => self.tell_owner(&done),
+                    None => {}
                 }
-            } else if !self.end_idle_burst() {
-                return;
+                (unit, closed)
             }
+            LaneEnd::Refused { unit, closed, all } => {
+                for done in &all {
+                    self.tell_owner(done);
+                }
+                (unit, closed)
+            }
+        };
+        if !self.front.is_link_clear() {
+            self.pump();
         }
+        self.direct.start_next(unit, closed, cx!(self));
+    }
+
+    /// An operation of a die has ended.
+    #[inline]
+    fn die_ended(&mut self, end: DieEnd) {
+        let die = match end {
+            DieEnd::Nothing => return,
+            DieEnd::Answered => return self.pump_unless_at_rest(),
+            DieEnd::Page { done, die } => {
+                self.tell_owner(&done);
+                die
+            }
+            DieEnd::Die(die) => die,
+        };
+        self.buffered.go_on(die, cx!(self));
+        if self.give_answers() {
+            self.pump_unless_at_rest();
+        }
+    }
+
+    /// Has the executor do what there is to do before the next event.
+    pub(crate) fn settle(&mut self) {
+        let (executor, mut cx) = self.executor();
+        executor.settle(&mut cx);
     }
 
     /// [`pump`](Ssd::pump), skipped where it would do nothing.
@@ -172,40 +205,23 @@ impl Ssd {
         if request.op == Op::Trim {
             self.trim(slot, request);
             // The record of trims may be a page that waits for a burst.
-            return self.ask_machines();
+            return self.settle();
         }
         let features = self.features;
-        if !features.is_empty() {
-            if features.has(Feature::LooksUp) {
-                self.begin_mapped(slot, request);
-            } else if features.has(Feature::Shares) {
-                self.begin_kept(slot, request);
-            } else if features.has(Feature::Ages) {
-                self.begin_aged(slot, request);
-            } else {
-                self.begin_buffered(slot, request);
+        if features.is_empty() {
+            if self.blocks.is_none() || !self.begin_at_blocks(slot, request) {
+                self.direct.begin(slot, request, cx!(self));
             }
-            return self.ask_machines();
+        } else if features.has(Feature::LooksUp) {
+            self.begin_mapped(slot, request);
+            self.settle();
+        } else if features.has(Feature::Shares) {
+            self.begin_kept(slot, request);
+            self.settle();
+        } else {
+            self.buffered.begin(slot, request, cx!(self));
+            self.buffered.settle(cx!(self));
         }
-        if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
-            return;
-        }
-        self.begin_on_units(slot, request);
-    }
-
-    /// Queues the pages of a request at their units.
-    #[inline]
-    pub fn begin_on_units(&mut self, slot: Slot, request: &Request) {
-        let pages = front::touched(self.ftl.geometry(), request);
-        self.front.expect(slot, (pages.end - pages.start) as u32);
-        for page in pages {
-            let geometry = self.ftl.geometry();
-            let page = front::page_request(geometry, request, Lpn(page), Owner::Host(slot));
-            if let Some(done) = self.accept(&page) {
-                self.front.page_done(&done, &mut self.clock);
-            }
-        }
-        self.serve_offered();
     }
 
     fn trim(&mut self, slot: Slot, request: &Request) {
@@ -219,13 +235,14 @@ impl Ssd {
     pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
         let status = self.ftl.trim_all(&mut self.flash, covered.clone());
         if status.is_ok() {
-            self.note_trimmed(covered.clone());
+            Buffered::note_trimmed(covered.clone(), cx!(self));
         }
         if !(status.is_ok() && self.note_trim(slot, covered)) {
             self.front.answer(slot, status, HeldFor { cleaning: 0, room: held }, &mut self.clock);
         }
-        if !self.is_buffered && status.is_ok() {
-            self.wake_stalled();
+        if status.is_ok() {
+            let (executor, mut cx) = self.executor();
+            executor.trimmed(&mut cx);
         }
     }
 
@@ -257,7 +274,7 @@ impl Ssd {
                     Answer::Own(unit) => self.own_page_written(unit),
                 }
             }
-            self.ask_machines();
+            self.settle();
             if self.answers.is_empty() {
                 // The allocation is reused.
                 self.answers = answers;
@@ -275,30 +292,20 @@ impl Ssd {
     /// anything.
     fn ask_for_those(&mut self) -> bool {
         let volatile = self.config.is_volatile();
-        let mut any = false;
+        let (mut any, mut flushes) = (false, false);
         while let Some(slot) = self.front.next_flush() {
-            if volatile && !self.is_buffered {
+            if volatile && self.blocks.is_some() {
                 self.flush_all_blocks(slot);
                 any = true;
             } else if volatile {
-                self.flush(slot);
-                self.ask_machines();
-                any = true;
+                self.buffered.flush(slot, cx!(self));
+                self.buffered.settle(cx!(self));
+                flushes = true;
             } else if !self.flush_trims(slot) {
                 self.front.flushed(slot, &mut self.clock);
                 any = true;
             }
         }
-        any && (!(volatile && self.is_buffered) || self.give_answers())
-    }
-
-    /// A timer of the SLC cache has ended.
-    fn slc_timer_ended(&mut self, timer: u32) {
-        let (blocks, waits) = (self.ftl.slc_blocks(), self.cache.backlog() > 0);
-        if let Some(slc) = self.cache.slc() {
-            slc.timer_ended(timer, waits, blocks, &mut self.clock);
-        }
-        self.mover.ask(Domain(0));
-        self.ask_machines();
+        any || flushes && self.give_answers()
     }
 }

@@ -43,19 +43,29 @@ impl SsdEnergy {
     }
 }
 
+/// The energy that a drive has taken, by its effort and the time.
+#[derive(Debug, Clone)]
+pub(crate) struct Joules {
+    energy: SsdEnergy,
+    scale: u32,
+    constant_watts: f64,
+}
+
+impl Joules {
+    pub(crate) fn new(config: &SsdConfig) -> Joules {
+        let energy = config.energy.clone();
+        let constant_watts = energy.standby_watts(config) + energy.controller.watts();
+        Joules { energy, scale: config.scale, constant_watts }
+    }
+
+    /// Total energy up to an instant, constant power included, joules.
+    pub(crate) fn at(&self, effort: &Effort, now: Time) -> f64 {
+        let taken = self.energy.of(effort, self.scale);
+        taken.flash + taken.bus + self.constant_watts * energy::seconds(now)
+    }
+}
+
 impl Ssd {
-    /// Effort since counts were reset.
-    pub(crate) fn effort(&self) -> Effort {
-        self.units.effort() + self.dies.effort()[0]
-    }
-
-    /// Effort of the host's reads.
-    fn effort_of_reads(&self) -> Effort {
-        let counters = &self.ftl.counters;
-        let reads = if self.is_buffered { 0 } else { counters.host_reads + counters.idle_reads };
-        self.units.effort_of_reads(reads) + self.dies.effort()[1]
-    }
-
     fn taken(&self, effort: &Effort) -> Taken {
         self.config.energy.of(effort, self.config.scale)
     }
@@ -65,16 +75,8 @@ impl Ssd {
         if !self.config.energy.is_known() {
             return figures;
         }
-        let taken = self.taken(&self.effort());
+        let taken = self.taken(&self.seen().effort());
         energy::follow(figures, taken.flash + taken.bus)
-    }
-
-    /// Total energy up to an instant, constant power included, joules.
-    pub fn joules_at(&self, now: Time) -> f64 {
-        let config = &self.config.energy;
-        let taken = self.taken(&self.effort());
-        let constant = config.standby_watts(&self.config) + config.controller.watts();
-        taken.flash + taken.bus + constant * energy::seconds(now)
     }
 
     /// Energy of a run until `end`, if known.
@@ -84,8 +86,8 @@ impl Ssd {
             return None;
         }
         let spent = self.spent(end);
-        let taken = self.taken(&self.effort());
-        let reads = self.taken(&self.effort_of_reads());
+        let taken = self.taken(&self.seen().effort());
+        let reads = self.taken(&self.seen().effort_of_reads(&self.ftl.counters));
         let (standby, controller) = (config.standby_watts(&self.config), config.controller.watts());
         let seconds = energy::seconds(spent.time);
         let busy: Time = spent.units.iter().map(|unit| unit.busy_ns).sum();

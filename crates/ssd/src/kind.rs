@@ -1,18 +1,15 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
 use super::blocks::BlockBuffer;
-use super::cache::{Cache, MapReads, Queues, untimed_room};
+use super::cache::{MapReads, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
-use super::die::{Dies, Units};
+use super::executor::{Buffered, Direct};
 use super::front::Front;
 use super::ftl::Ftl;
-use super::mover::{Jobs, Mover};
 use super::page::{Feature, Features};
-use super::patrol::Patrol;
 use super::power::Power;
 use super::shape::Groups;
-use super::thermal::Thermal;
 use super::{Clock, Geometry, Ssd};
 use crate::device::building::go_on;
 use crate::device::{DeviceKind, Model, Tick, Unbuilt};
@@ -166,9 +163,6 @@ impl Ssd {
             let bytes = geometry.sectors_per_page * engine::SECTOR_BYTES as u32;
             Groups::of_pages(bytes, geometry.data_pages, geometry.pages_per_block)
         });
-        let queues = Queues::new(config, geometry);
-        let alone = (queues.is_simple(), ftl.pools_span_units());
-        let dies = Dies::new(config, shape);
         let ages = geometry.groups.is_some() && flash.media().is_some();
         let features = Features::new(&[
             (Feature::Buffers, geometry.groups.is_some()),
@@ -180,22 +174,13 @@ impl Ssd {
         let map = ftl.caches_map().then(|| Box::new(MapReads::new(config, places)));
         Ok(Ssd {
             front: Front::new(config),
-            units: Units::new(config, geometry),
-            jobs: Jobs::new(config, geometry, alone),
-            queues,
-            cache: Cache::new(config, geometry, shape, dies.costs()),
-            mover: Mover::new(config, geometry, shape),
-            dies,
+            direct: Direct::new(config, geometry, ftl.pools_span_units()),
+            buffered: Buffered::new(config, geometry, shape, ages),
             ftl,
             flash,
-            is_buffered: geometry.groups.is_some(),
             features,
             blocks: BlockBuffer::new(config, geometry),
-            patrol: Patrol::new(config, geometry.blocks()).filter(|_| ages),
-            pace_ns: None,
-            thermal: Thermal::new(config, geometry.groups.as_ref()),
             map,
-            puts_off: false,
             answers: Vec::new(),
             recorder: None,
             clock: Clock::default(),

@@ -1,8 +1,7 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
-//! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
-//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`die::Units`] and [`die::Dies`] operate,
-//! [`mover::Jobs`] and the [`mover::Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
+//! The [`Front`] takes requests and gives answers. An [`Executor`] has the pages that wait for their place or program, the
+//! units or dies, and cleaning. Both share one [`Clock`], FTL and flash; the controller stands between them.
 
 #![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 
@@ -22,6 +21,7 @@ mod conformance;
 mod controller;
 pub mod die;
 mod energy;
+mod executor;
 pub mod flash;
 mod front;
 pub mod ftl;
@@ -56,8 +56,9 @@ pub use report::*;
 pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
-use cache::{Cache, MapReads, Queues};
+use cache::MapReads;
 use engine::{Completion, Device, Followed, Request, Time};
+use executor::{Buffered, Cx, Direct, Executor, Seen};
 use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
@@ -65,30 +66,19 @@ use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, ti
 pub struct Ssd {
     config: SsdConfig,
     front: Front,
-    queues: Queues,
-    cache: Cache,
+    /// The executors without and with a write buffer; one is idle.
+    direct: Direct,
+    buffered: Buffered,
     blocks: Option<Box<BlockBuffer>>,
     map: Option<Box<MapReads>>,
-    units: die::Units,
-    dies: die::Dies,
-    jobs: mover::Jobs,
-    mover: mover::Mover,
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// Features that affect the path of a request; pages go through the write buffer; cleaning
-    /// waits as long as there is room.
+    /// Features that affect the path of a request.
     features: page::Features,
-    is_buffered: bool,
-    puts_off: bool,
-    /// Power cuts and recovery, if enabled: power cuts that it recovers from, the other parts while
-    /// it is divided, patrols, and heat for which writes wait; and the time that a byte written
-    /// without time takes, ns.
+    /// Power cuts and recovery, if enabled, and the other parts while it is divided.
     power: Option<Box<power::Power>>,
     parts: Option<Box<parts::Parts>>,
-    patrol: Option<Box<patrol::Patrol>>,
-    thermal: Option<Box<thermal::Thermal>>,
-    pace_ns: Option<f64>,
     /// The answers of an event that are not given yet; empty between events.
     answers: Vec<page::Answer>,
     recorder: Option<Box<Recorder>>,
@@ -99,6 +89,27 @@ pub struct Ssd {
 impl Ssd {
     fn geometry(&self) -> &Geometry {
         self.ftl.geometry()
+    }
+
+    /// The executor that this drive uses, and what it shares with it.
+    fn executor(&mut self) -> (&mut dyn Executor, Cx<'_>) {
+        let is_buffered = self.features.has(page::Feature::Buffers);
+        let executor: &mut dyn Executor =
+            if is_buffered { &mut self.buffered } else { &mut self.direct };
+        let cx = Cx {
+            front: &mut self.front,
+            ftl: &mut self.ftl,
+            flash: &mut self.flash,
+            clock: &mut self.clock,
+            answers: &mut self.answers,
+            recorder: &mut self.recorder,
+        };
+        (executor, cx)
+    }
+
+    /// Views of that executor.
+    fn seen(&self) -> &dyn Seen {
+        if self.features.has(page::Feature::Buffers) { &self.buffered } else { &self.direct }
     }
 }
 

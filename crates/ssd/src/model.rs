@@ -1,7 +1,8 @@
 //! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
 use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
-use super::ids::{Lpn, Unit};
+use super::executor::{Buffered, cx};
+use super::ids::Lpn;
 use super::media::Age;
 use super::page::{Feature, Owner};
 use super::parts::Parts;
@@ -39,15 +40,15 @@ impl Prepare for Ssd {
             }
         }
         let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
-        let Some(stretch) = self.paced_pages(bytes) else {
+        let Some(stretch) = self.buffered.paced_pages(bytes) else {
             let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
-            self.note_overwritten(&pages[..accepted]);
-            return self.refresh_at_once();
+            Buffered::note_overwritten(&pages[..accepted], cx!(self));
+            return self.buffered.refresh_at_once(cx!(self));
         };
         for pages in pages.chunks(stretch) {
             let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
-            self.note_overwritten(&pages[..accepted]);
-            self.pass_bytes(pages.len() as u64 * bytes);
+            Buffered::note_overwritten(&pages[..accepted], cx!(self));
+            self.buffered.pass_bytes(pages.len() as u64 * bytes, cx!(self));
         }
     }
 
@@ -80,11 +81,11 @@ impl Prepare for Ssd {
     }
 
     fn set_pace(&mut self, ns_per_byte: Option<f64>) {
-        self.pace(ns_per_byte);
+        self.buffered.pace(ns_per_byte);
     }
 
     fn age(&mut self, age: Age) -> Result<(), &'static str> {
-        self.lie(age)
+        self.buffered.lie(age, cx!(self))
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
@@ -103,7 +104,7 @@ impl Prepare for Ssd {
                 let covered = front::covered(self.geometry(), request);
                 status = self.ftl.trim_all(&mut self.flash, covered.clone());
                 if status.is_ok() {
-                    self.note_trimmed(covered);
+                    Buffered::note_trimmed(covered, cx!(self));
                 }
             }
             _ if self.features.has(Feature::Shares) => status = self.serve_kept_untimed(request),
@@ -112,7 +113,7 @@ impl Prepare for Ssd {
                 if self.features.has(Feature::Ages) || self.features.has(Feature::LooksUp) {
                     let pages = front::touched(self.geometry(), request);
                     self.ftl.look_up_untimed(&pages, request.op == Op::Write);
-                    status = self.meet_age_untimed(request);
+                    status = self.buffered.meet_age_untimed(request, cx!(self));
                 }
                 for page in front::touched(self.geometry(), request) {
                     let page =
@@ -123,11 +124,11 @@ impl Prepare for Ssd {
                 if self.features.has(Feature::Ages) || self.features.has(Feature::LooksUp) {
                     if request.op == Op::Write {
                         if status.is_ok() {
-                            self.end_over_losses(request);
+                            Buffered::end_over_losses(request, cx!(self));
                         }
-                        self.pass_bytes(request.bytes());
+                        self.buffered.pass_bytes(request.bytes(), cx!(self));
                     } else {
-                        self.refresh_at_once();
+                        self.buffered.refresh_at_once(cx!(self));
                     }
                 }
                 if request.op == Op::Write && request.fua {
@@ -151,11 +152,8 @@ impl Persist for Ssd {
 
     fn shut_down(&mut self, now: Time) {
         self.clock.pass(now.max(self.clock.now));
-        if self.is_buffered {
-            self.cache.write_out(&mut self.ftl, &mut self.clock);
-            self.give_jobs();
-            self.ask_machines();
-        }
+        let (executor, mut cx) = self.executor();
+        executor.write_out(&mut cx);
     }
 
     fn saves_all(&self) -> bool {
@@ -251,29 +249,21 @@ impl Cleans for Ssd {
 
     /// With a write buffer, the number of domains.
     fn units_cleaning(&self) -> u32 {
-        if self.is_buffered { self.domains_cleaning() } else { self.cleaning_count() }
+        self.seen().cleaning(&self.ftl)
     }
 
     fn wants_cleaning(&self) -> bool {
-        if self.is_buffered {
-            return self.some_domain_lacks_room();
-        }
-        let mut units = (0..self.geometry().units).map(Unit);
-        units.any(|unit| self.ftl.needs_cleaning(unit))
+        self.seen().wants_cleaning(&self.ftl)
     }
 
     fn clean_now(&mut self, now: Time) {
         self.clock.now = now;
-        if self.is_buffered {
-            self.clean_domains_now();
-        } else {
-            self.clean_units_now();
-        }
+        let (executor, mut cx) = self.executor();
+        executor.clean_now(&mut cx);
     }
 
     fn put_off_cleaning(&mut self, put_off: bool) {
-        self.puts_off = put_off;
-        self.cache.pace().put_off(put_off);
+        self.executor().0.put_off_cleaning(put_off);
     }
 
     fn next_unit(&mut self, now: Time, handle: u32) -> Result<(), String> {

@@ -207,7 +207,7 @@ impl Ssd {
             && self.clock.next_at().is_none()
             && self.parts.is_none()
             && self.programming().is_empty()
-            && self.erasing().is_empty()
+            && self.seen().erasing().is_empty()
             && self.ftl.has_no_victim(&self.flash)
     }
 
@@ -216,7 +216,7 @@ impl Ssd {
         let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");
         let shape = shape(&self.config, self.geometry());
-        let patrol = self.patrol.as_ref().map(|patrol| patrol.keep());
+        let patrol = self.buffered.patrol.as_ref().map(|patrol| patrol.keep());
         let gathered = self.blocks.as_ref().filter(|it| !it.is_empty());
         let has_snapshots = self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there());
         let rests = self.ftl.rests_untimed() && self.ftl.slc_blocks() == 0 && !has_snapshots;
@@ -285,7 +285,7 @@ impl Ssd {
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         flash.restore(drive.flash, derives)?;
         ftl.restore(flash, drive.ftl)?;
-        if let Some((patrol, state)) = self.patrol.as_mut().zip(drive.patrol) {
+        if let Some((patrol, state)) = self.buffered.patrol.as_mut().zip(drive.patrol) {
             patrol.restore(state);
         }
         if derives {

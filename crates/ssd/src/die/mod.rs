@@ -4,10 +4,9 @@
 //! registers, buses and suspension, but no logical page. The caller passes the state of the rest of
 //! the drive that matters to a die as a [`Sight`].
 //!
-//! There are two executors. Without a write buffer, `units.rs` and `lanes.rs` run fused operations (read, program,
-//! move, copy-back, merge, erase), one event each where nothing can interfere. With one, `dies.rs` loads, senses
-//! and programs plane by plane. One executor for both costs too much: `docs/speed.md` has the random
-//! reads of `agrawal2008` on units, and, with a buffer, on dies.
+//! There are two machines, one for each executor. Without a write buffer, `units.rs` and `lanes.rs` run fused operations
+//! (read, program, move, copy-back, merge, erase), one event each where nothing can interfere. With one, `dies.rs` loads,
+//! senses and programs plane by plane.
 //!
 //! Buses are reserved late: an operation holds its unit throughout, but takes the bus only when it reaches the
 //! stage that needs it. Operations reach a bus in order of time, so first come first served needs no queue, and the
@@ -32,7 +31,7 @@ pub use buses::Cargo;
 pub(crate) use costs::Costs;
 pub(crate) use costs::SLC_ROW;
 pub use dies::HostRead;
-pub(crate) use dies::{Dies, Ended, Operation, Sight};
+pub(crate) use dies::{Dies, Ended, Sight};
 pub use lanes::{Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub(crate) use rows::{Place, Row, Rows};

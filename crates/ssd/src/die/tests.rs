@@ -134,7 +134,8 @@ fn a_unit_reads_and_programs_in_one_event() {
     let UnitEnd::Ended { flight, unit, finished, .. } = units.stage_ended(lane, &mut clock) else {
         panic!("the read has ended")
     };
-    assert!(matches!(units.take(flight), Work::Page(9, None)));
+    assert!(matches!(units.work(flight), Work::Page(9, None)));
+    units.drop_flight(flight);
     assert_eq!((clock.now, unit), (25_000 + 105_600, Unit(3)));
     assert_eq!((finished.cell_ns, finished.bus_ns), (25_000, 105_600));
     assert!(units.is_idle(Unit(3)) && clock.next_at().is_none());

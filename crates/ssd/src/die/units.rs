@@ -99,7 +99,7 @@ pub(crate) enum UnitEnd {
         word: Word,
         finished: Finished,
     },
-    /// The operation has ended: it is to be [taken](Units::take), or its place [used again](Units::replace).
+    /// The operation has ended: it is to be [dropped](Units::drop_flight), or its place [used again](Units::replace).
     Ended { flight: u32, unit: Unit, word: Word, finished: Finished },
 }
 
@@ -475,14 +475,7 @@ impl Units {
         self.flights[flight as usize].work.as_ref().expect("it is under way")
     }
 
-    /// Removes a completed operation; what it was for.
-    #[inline]
-    pub fn take(&mut self, flight: u32) -> Work {
-        self.free.push(flight);
-        self.flights[flight as usize].work.take().expect("it was under way")
-    }
-
-    /// Purpose of a known operation.
+    /// Removes a completed operation.
     #[inline]
     pub fn drop_flight(&mut self, flight: u32) {
         self.free.push(flight);

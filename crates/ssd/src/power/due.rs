@@ -27,7 +27,7 @@ impl Ssd {
 
     /// Starts a due checkpoint.
     pub(super) fn begin_checkpoint(&mut self) {
-        let programs = self.open_programs(self.clock.now);
+        let programs = self.seen().open_programs(&self.ftl, self.clock.now);
         let power = self.power.as_mut().expect("it has checkpoints");
         let (ftl, flash) = (&self.ftl, &self.flash);
         let geometry = ftl.geometry();
@@ -55,7 +55,8 @@ impl Ssd {
     /// Writes checkpoint pages on idle units.
     pub(super) fn write_checkpoint(&mut self) {
         while let Some(unit) = self.power.as_mut().and_then(|power| power.next_checkpoint_page()) {
-            self.write_own(unit);
+            let (executor, mut cx) = self.executor();
+            executor.write_own(unit, &mut cx);
         }
     }
 }

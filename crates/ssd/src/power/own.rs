@@ -47,8 +47,9 @@ impl Ssd {
             let waiting = if last { vec![(slot, op)] } else { Vec::new() };
             queue.push_back(Own::Log { last, waiting });
         }
+        let (executor, mut cx) = self.executor();
         for _ in 0..pages {
-            self.write_own(LOG_UNIT);
+            executor.write_own(LOG_UNIT, &mut cx);
         }
         true
     }

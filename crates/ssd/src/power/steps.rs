@@ -19,20 +19,15 @@ const STARTED: u32 = 0;
 impl Ssd {
     /// Handles a power cut: outstanding requests and all controller state are lost.
     pub(crate) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
-        let erasing = self.erasing();
-        let (programs, groups) = if self.is_buffered {
-            let is_open = |slot, request| self.front.is_open(slot, request);
-            self.cache.cut(&self.ftl, &self.dies, is_open, now)
-        } else {
-            (self.cut_programs(now), Vec::new())
-        };
+        let erasing = self.seen().erasing();
+        let (programs, groups) = self.seen().cut(&self.ftl, &self.front, now);
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
         if let Some(blocks) = self.blocks.as_ref().filter(|_| self.config.is_volatile()) {
             power.report.acknowledged_lost += blocks.dirty_pages();
         }
         power.note_truth(&self.ftl, &programs);
-        if self.is_buffered {
+        if let Some(groups) = groups {
             power.tear_groups(&self.ftl, &mut self.flash, &groups, &erasing);
         } else {
             power.tear(&self.ftl, &mut self.flash, &programs, &erasing);
@@ -44,7 +39,6 @@ impl Ssd {
         power.reader.lose_power(now);
         power.state = State::Off;
         self.machines_lose_power(now);
-        self.forget_care();
         self.clock = Clock::at(now);
         self.front.lose_power(&self.config, now);
         self.front.hand_over(completions);
@@ -104,7 +98,8 @@ impl Ssd {
         }
         power.wake(ftl, flash);
         power.state = State::Numbering;
-        self.write_own(Unit(0));
+        let (executor, mut cx) = self.executor();
+        executor.write_own(Unit(0), &mut cx);
     }
 
     /// Continues program numbers from a logged value, so that later programs never share a number
@@ -116,7 +111,8 @@ impl Ssd {
         }
         let restores = std::mem::take(&mut power.restores);
         power.state = State::Restoring { left: u32::MAX };
-        let (count, left) = self.restore_pages(&restores);
+        let (executor, mut cx) = self.executor();
+        let (count, left) = executor.restore(&restores, &mut cx);
         let power = self.power.as_mut().expect("it recovers");
         power.report.pages_rewritten += u64::from(count);
         power.state = State::Restoring { left };
@@ -128,7 +124,8 @@ impl Ssd {
     fn record_start(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         power.state = State::Recording;
-        self.write_own(Unit(0));
+        let (executor, mut cx) = self.executor();
+        executor.write_own(Unit(0), &mut cx);
     }
 
     /// Completes a metadata page. The caller must then run the link, because the drive may serve

@@ -16,7 +16,6 @@ pub use slc::{SlcReport, SlcStretch};
 
 use crate::Ssd;
 use crate::account::{Account, Counts, Section, Spent, UnitAccount};
-use crate::config::CleaningTime;
 use crate::device::kit::arbitration::QueueAccount;
 use crate::device::{Field, Formula, Report, WearMap, counted};
 use crate::ftl::BadReport;
@@ -311,9 +310,7 @@ impl Ssd {
         let nominal = 1.0 - geometry.exported_pages() as f64 / physical;
         let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
         let (asked, open) = (all(geometry.low_blocks), all(geometry.frontiers));
-        let yields = !self.is_buffered
-            && !self.config.log_blocks.are_used()
-            && self.config.cleaning.time == CleaningTime::Interleaved;
+        let yields = self.seen().yields() && !self.config.log_blocks.are_used();
         let free = || (0..geometry.domains).map(|it| u64::from(self.free_blocks(it))).sum();
         let kept = if yields { asked.min(free()) } else { asked };
         let span = u64::from(geometry.granule.span);
@@ -332,8 +329,11 @@ impl Ssd {
 
     /// Busy times of units and buses up to `end`, since the last reset.
     pub(crate) fn spent(&self, end: Time) -> Spent {
-        let mut spent =
-            Spent { time: end, units: self.unit_accounts(end), buses_ns: self.bus_busy_ns(end) };
+        let mut spent = Spent {
+            time: end,
+            units: self.seen().accounts(self.geometry(), end),
+            buses_ns: self.seen().bus_busy_ns(end),
+        };
         if let Some(before) = &self.before {
             spent.leave_out(before);
         }
@@ -366,7 +366,7 @@ impl Ssd {
             page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
             aged: self.media_report(),
             bad: self.ftl.bad_report(),
-            thermal: self.thermal.as_ref().map(|thermal| thermal.account(end)),
+            thermal: self.buffered.thermal.as_ref().map(|thermal| thermal.account(end)),
         };
         report.derive();
         report

@@ -75,7 +75,7 @@ impl Ssd {
     /// Host bytes written to the SLC cache, if there is one.
     pub fn slc_written(&self) -> Option<u64> {
         let groups = self.geometry().groups.as_ref()?;
-        let (_, pages, _) = self.cache.slc_account()?.account(0);
+        let (_, pages, _) = self.buffered.cache.slc_account()?.account(0);
         let states = SlcState::ALL.into_iter().filter(|state| self.writes_to_slc(*state));
         let pages: u64 = states.map(|state| pages[state as usize]).sum();
         Some(pages * u64::from(groups.unit_bytes))
@@ -90,7 +90,7 @@ impl Ssd {
     /// Report of the SLC cache up to `end`, if any.
     pub(super) fn slc_report(&self, end: Time) -> Option<SlcReport> {
         let groups = self.geometry().groups.as_ref()?;
-        let (times, pages, phases) = self.cache.slc_account()?.account(end);
+        let (times, pages, phases) = self.buffered.cache.slc_account()?.account(end);
         let bytes = |pages: u64| pages * u64::from(groups.unit_bytes);
         let of_block = bytes(u64::from(self.geometry().data_pages / groups.rows));
         let blocks = self.ftl.slc_blocks();

@@ -3,6 +3,7 @@
 use crate::Ssd;
 use crate::blocks::{BlockBuffer, Job, Waiting, read, sectors};
 use crate::device::kit::slots::Slot;
+use crate::executor::cx;
 use crate::front;
 use crate::ids::Lpn;
 use crate::page::{HeldFor, Owner, PageDone, PageRequest, Spent};
@@ -37,7 +38,7 @@ impl Ssd {
             blocks.forget_ahead(&sectors(request));
             return false;
         }
-        self.serve_offered();
+        self.direct.serve_offered(cx!(self));
         true
     }
 
@@ -53,7 +54,7 @@ impl Ssd {
         // The request stays open until all its parts are issued.
         self.front.expect(slot, misses.len() as u32 + hits.awaited + 1);
         for miss in &misses {
-            if let Some(done) = self.accept(miss) {
+            if let Some(done) = self.direct.accept(miss, cx!(self)) {
                 self.front.page_done(&done, &mut self.clock);
             }
         }
@@ -154,7 +155,7 @@ impl Ssd {
     pub(crate) fn flush_all_blocks(&mut self, slot: Slot) {
         self.flush_blocks(slot, 0..u64::MAX);
         self.look_after_blocks();
-        self.serve_offered();
+        self.direct.serve_offered(cx!(self));
     }
 
     fn blocks_are_flushed(&mut self, slot: Slot) {
@@ -170,7 +171,7 @@ impl Ssd {
     fn accept_of_blocks(&mut self, job: Job, request: PageRequest) {
         let number = self.block_buffer().add_job(job);
         let request = PageRequest { owner: Owner::Blocks(number), ..request };
-        if self.accept(&request).is_some() {
+        if self.direct.accept(&request, cx!(self)).is_some() {
             self.block_buffer().note_ended(number);
         }
     }

@@ -4,11 +4,9 @@ use crate::Ssd;
 use crate::cache::MapReads;
 use crate::clock::Event;
 use crate::device::kit::slots::Slot;
-use crate::die::{Job, Row};
 use crate::front;
 use crate::ftl::Found;
 use crate::ftl::planted::Slip;
-use crate::ids::Unit;
 use engine::{Op, Request};
 
 impl Ssd {
@@ -63,13 +61,8 @@ impl Ssd {
 
     /// Starts a request whose look-ups are complete.
     fn begin_looked_up(&mut self, slot: Slot, request: &Request) {
-        if !self.is_buffered {
-            self.begin_on_units(slot, request);
-        } else if self.flash.media().is_some() {
-            self.begin_aged(slot, request);
-        } else {
-            self.begin_buffered(slot, request);
-        }
+        let (executor, mut cx) = self.executor();
+        executor.begin(slot, request, &mut cx);
     }
 
     /// Ends a look-up of a request.
@@ -84,7 +77,7 @@ impl Ssd {
         if let Some(slot) = self.map_reads().next_delayed() {
             self.map_came(slot);
         }
-        self.ask_machines();
+        self.settle();
     }
 
     /// A page of the map has been read.
@@ -112,21 +105,14 @@ impl Ssd {
 
     fn read_map(&mut self, page: u32) {
         self.ftl.counters.map_reads += 1;
-        let (Unit(place), plane) = self.map_reads().place(page);
-        if !self.is_buffered {
-            return self.read_map_on_unit(Unit(place), page);
-        }
-        let row = Row::of_map(page, (place, plane), self.dies.costs());
-        self.dies.read(&row, self.sight(), &mut self.clock);
-        self.hear_dies();
+        let place = self.map_reads().place(page);
+        let (executor, mut cx) = self.executor();
+        executor.read_map(page, place, &mut cx);
     }
 
     fn program_map(&mut self) {
-        let Unit(place) = self.map_reads().next_place();
-        if !self.is_buffered {
-            return self.program_map_on_unit(Unit(place));
-        }
-        self.dies.give(place, Job::Map, false, self.sight(), &mut self.clock);
-        self.hear_dies();
+        let unit = self.map_reads().next_place();
+        let (executor, mut cx) = self.executor();
+        executor.program_map(unit, &mut cx);
     }
 }

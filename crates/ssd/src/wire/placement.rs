@@ -18,7 +18,7 @@ impl Ssd {
                 handles - 1
             ));
         }
-        if !self.is_buffered && !self.is_at_rest() {
+        if !self.seen().pads_in_time() && !self.is_at_rest() {
             let problem = "a drive without a write buffer (device.buffer.size) begins another reclaim unit only \
                            while it rests";
             return Err(problem.to_owned());
@@ -46,16 +46,8 @@ impl Ssd {
     }
 
     fn give_up_units(&mut self, handle: u32, late: bool) {
-        for (domain, stream) in self.ftl.give_up_units(handle, late) {
-            if self.is_buffered {
-                self.cache.end_unit(&mut self.ftl, (domain, stream), &mut self.clock);
-                self.give_jobs();
-            } else {
-                self.ftl.fill_up_untimed(&mut self.flash, domain, stream);
-            }
-        }
-        if self.is_buffered {
-            self.ask_machines();
-        }
+        let units = self.ftl.give_up_units(handle, late);
+        let (executor, mut cx) = self.executor();
+        executor.end_units(units, &mut cx);
     }
 }

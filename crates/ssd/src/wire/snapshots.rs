@@ -8,8 +8,9 @@
 
 use crate::config::Order;
 use crate::device::kit::slots::Slot;
+use crate::ftl::Ftl;
 use crate::ids::Lpn;
-use crate::page::{Owner, PageDone, PageRequest, Spent};
+use crate::page::{Owner, PageRequest};
 use crate::{Ssd, front};
 use engine::{Op, Request, Status};
 
@@ -18,35 +19,15 @@ impl Ssd {
     /// reads may be one.
     pub fn begin_kept(&mut self, slot: Slot, request: &Request) {
         self.snapshot_before(request);
-        match (self.snapshot_read_by(request), self.is_buffered) {
-            (None, false) => self.begin_on_units(slot, request),
-            (None, true) => self.begin_buffered(slot, request),
-            (Some(back), false) => self.read_snapshot_on_units(slot, request, back),
-            (Some(back), true) => {
-                self.cache.begin(&mut self.ftl, &mut self.flash);
-                self.front.expect(slot, 0);
-                self.begin_row_reads(slot, request, |ftl, lpn| ftl.page_of_snapshot(back, lpn));
+        let back = self.snapshot_read_by(request);
+        let (executor, mut cx) = self.executor();
+        match back {
+            Some(back) => {
+                let name = |ftl: &Ftl, lpn| ftl.page_of_snapshot(back, lpn);
+                executor.begin_renamed(slot, request, &name, &mut cx);
             }
+            None => executor.begin(slot, request, &mut cx),
         }
-    }
-
-    fn read_snapshot_on_units(&mut self, slot: Slot, request: &Request, back: u32) {
-        let pages = front::touched(self.ftl.geometry(), request);
-        self.front.expect(slot, (pages.end - pages.start) as u32);
-        for page in pages.map(Lpn) {
-            let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Host(slot));
-            let done = if let Some(lpn) = self.ftl.page_of_snapshot(back, page) {
-                self.accept(&PageRequest { lpn, ..asked })
-            } else {
-                self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
-                let spent = Some(Spent::default());
-                Some(PageDone { owner: asked.owner, status: Status::Ok, spent })
-            };
-            if let Some(done) = done {
-                self.front.page_done(&done, &mut self.clock);
-            }
-        }
-        self.serve_offered();
     }
 
     /// Executes snapshot orders before a read or write.
