@@ -178,6 +178,7 @@ macro_rules! devices {
 
             /// Builds the device with supplied objects.
             ///
+            /// # Errors
             /// For contradictory keys, or missing supplied objects; the error names the keys.
             pub fn build_with(
                 &self,
