@@ -358,3 +358,12 @@ def test_without_arguments_a_current_drive_runs_in_steady_state(ssdlab):
     assert 'title = "tlc-enterprise under mixed"' in first
     keys = ssdlab("run", "--show", "--set", "workload.requests=9").stdout
     assert 'title = "agrawal2008 under mixed"' in keys
+
+
+def test_a_trace_without_a_drive_is_replayed_on_a_current_one(ssdlab, tmp_path):
+    (tmp_path / "a.csv").write_text("time_us,op,offset,bytes\n0,write,0,4096\n90,read,0,4096\n")
+    done = ssdlab("run", "--trace", "a.csv")
+    assert done.stdout.startswith("ssdlab  tlc-enterprise under trace")
+    assert "no drive was named, so tlc-enterprise, a current one, ran" in done.stdout
+    small = ["--set", "device.blocks_per_plane=32"]
+    assert "no drive was named" not in ssdlab("run", "--trace", "a.csv", *small).stdout

@@ -142,10 +142,28 @@ def test_sheets_are_shown_side_by_side(ssdlab, tmp_path):
     )
 
 
+def test_a_sheet_is_shown_beside_a_drive_of_the_catalogue(ssdlab, tmp_path):
+    (tmp_path / "a.toml").write_text(SOLD.format(name="One") + 'dwpd = "1 DWPD"\n')
+    done = ssdlab("device", "compare-sheets", "a.toml", "samsung-pm9a3", "--json", "all.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads((tmp_path / "all.json").read_text())
+    assert found["drives"] == ["One", "Samsung PM9A3 960 GB"]
+    lines = {it["key"]: it for it in found["lines"]}
+    for key, value in {"seq_read": 6.5e9, "dwpd": 1.0}.items():
+        assert lines[key]["values"] == [value, value] and lines[key]["stated"] == [True, True]
+    assert (lines["rand_read"]["values"], lines["rand_read"]["stated"]) == (
+        [None, 580e3], [False, True],
+    )  # fmt: skip
+    assert (lines["bits"]["values"], lines["bits"]["stated"]) == ([3, 3], [False, False])
+    assert lines["capacity"]["values"][1] == pytest.approx(960.2e9, rel=1e-3)
+    assert lines["tbw"]["values"][1] == pytest.approx(1752e12, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "SHEET is missing"),
+        (["samsung-pm9a4"], 'there is no data sheet "samsung-pm9a4" (did you mean samsung-pm9a3?)'),
         (["none.toml"], "none.toml: cannot be read"),
         (["bad.toml"], 'bad.toml: seq_read = "65GB/s" contradicts interface = "PCIe Gen4"'),
     ],

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ssdlab as package
-from ssdlab.foreign import mqsim
+from ssdlab.foreign import femu, mqsim
 
 GIVEN = {
     "PCIe_Lane_Bandwidth": "1.0", "PCIe_Lane_Count": "4", "Seed": "321",
@@ -320,6 +320,9 @@ OPTS=${OPTS}",devsz_mb=${size},namespaces=1"
 OPTS=${OPTS}",femu_mode=1,secsz=512,secs_per_pg=${page_sectors},pgs_per_blk=64,blks_per_pl=512"
 OPTS=${OPTS}",pls_per_lun=2,luns_per_ch=8,nchs=${nchs},pg_rd_lat=$RD,pg_wr_lat=300000"
 OPTS=${OPTS}",blk_er_lat=4000000,gc_thres_pcent=75,gc_thres_pcent_high=90"
+SYSTEM="-device femu-subsys,fdp=on,fdp.nruh=4,fdp.nrg=2,fdp.nru=${units}"
+units=$all
+all=512
 """
 
 
@@ -331,6 +334,8 @@ def test_a_script_of_femu_is_a_drive(tmp_path, ssdlab):
     assert [device[it] for it in shape] == [2, 8, 2, 512]
     assert (device["page_size"], device["pages_per_block"]) == ("4KiB", 64)
     assert device["capacity"] == "3GiB" and device["cleaning"]["min_free"] == 0.1
+    said = femu.converted(path)
+    assert device["fdp"]["handles"] == 4 and "nrg = 2" in said and "nru = 512" not in said
     times = device["timing"]
     assert [times[it] for it in ("read", "program", "erase")] == ["50us", "300us", "4ms"]
     done = ssdlab(

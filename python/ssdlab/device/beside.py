@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab import _core, sources
 from ssdlab.datasheet import arithmetic, contradictions
-from ssdlab.datasheet.given import LATENCIES, Given
+from ssdlab.datasheet.given import DEFAULTS, LATENCIES, Given
 from ssdlab.datasheet.solve import solve
+from ssdlab.device import sheet
+from ssdlab.running import Experiment
 from ssdlab.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, decimal_size, text
 
 #: Figures of sheets by key, with table titles and units.
@@ -55,19 +58,57 @@ class Line:
         return said if self.stated[place] else f"~{said}"
 
 
-def compared(sheets: Sequence[Given]) -> list[Line]:
-    """Lines of the table; empty lines are omitted.
+@dataclass(frozen=True)
+class Side:
+    """A column of the table: published figures of a drive, and figures that follow from them."""
 
-    Raises `InputError` for a sheet that contradicts itself.
-    """
-    followed = [_followed(given) for given in sheets]
+    name: str
+    published: Mapping[str, Any]
+    followed: Mapping[str, Any]
+
+
+#: Measurements of the catalogue's sheets that are keys of `from-datasheet`, by key.
+MEASURED = {
+    "seq_read": "seq_read",
+    "seq_write": "seq_write",
+    "rand_read": "rand_read_iops",
+    "fresh_write": "fresh_write_iops",
+    "rand_write": "rand_write_iops",
+    "read_latency": "read_latency",
+    "write_latency": "write_latency",
+    "write_amplification": "write_amplification",
+    "dwpd": "drive_writes_per_day",
+}
+
+
+def of_sheet(given: Given) -> Side:
+    """The side of a sheet of the user. Raises `InputError` if it contradicts itself."""
+    followed = _followed(given)
+    return Side(str(given["name"]), {key: given[key] for key in SAID if key in given}, followed)
+
+
+def of_catalogue(name: str) -> Side:
+    """The side of a drive of the catalogue: the cells of its sheet. Raises `InputError`."""
+    found = sheet.load(name)
+    drive = Experiment(device=found.device).to_dict()["device"]
+    simulated = _core.capacity_bytes([sources.from_name("device", found.device)])
+    published: dict[str, Any] = {"capacity": float(simulated) * int(drive.get("scale", 1))}
+    for key, measure in MEASURED.items():
+        cells = (it for it in found.cells if it.measure == measure and not it.assumed)
+        if (cell := next(cells, None)) is not None:
+            published[key] = cell.value
+    followed: dict[str, Any] = {"bits": drive.get("cell", {}).get("bits")}
+    if "dwpd" in published:
+        followed["tbw"] = published["dwpd"] * published["capacity"] * 365 * DEFAULTS["years"]
+    return Side(found.title, published, followed)
+
+
+def compared(sides: Sequence[Side]) -> list[Line]:
+    """The lines of a table of the sides; a line that no side has is left out."""
     lines = []
     for key, (title, unit) in SAID.items():
-        stated = [key in given for given in sheets]
-        values = [
-            given[key] if is_stated else more.get(key)
-            for given, more, is_stated in zip(sheets, followed, stated, strict=True)
-        ]
+        stated = [key in side.published for side in sides]
+        values = [side.published.get(key, side.followed.get(key)) for side in sides]
         if any(value is not None for value in values):
             lines.append(Line(key, title, unit, values, stated))
     return lines

@@ -139,15 +139,17 @@ def from_datasheet(
     cls=ExamplesFirst,
     examples=[
         ("three drives", "ssdlab device compare-sheets A.toml B.toml C.toml"),
+        ("beside a drive of the catalogue", "ssdlab device compare-sheets A.toml samsung-pm9a3"),
         ("a sheet to fill in", "ssdlab device from-datasheet --template > A.toml"),
     ],
 )
-@click.argument("files", metavar="SHEET.toml...", nargs=-1, type=PATH)
+@click.argument("files", metavar="SHEET.toml|DRIVE...", nargs=-1, type=PATH)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the table as JSON; - prints it.")
 @QUIET
 def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) -> None:
     """Show data sheets side by side; nothing is simulated.
 
+    A DRIVE of the catalogue has the figures that `device check` holds it to.
     Assumed and derived values begin with ~. A sheet that contradicts itself is refused.
     """
     if not files:
@@ -156,9 +158,14 @@ def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) 
         delivery.refuse(Path(str(json_path)), forms.SHEETS)
     from ssdlab.device import beside
 
-    given = [sheets_given.parse(str(file), layers.from_file(file).text) for file in files]
-    lines = beside.compared(given)
-    names = [str(it["name"]) for it in given]
+    sides = [
+        beside.of_sheet(sheets_given.parse(str(file), layers.from_file(file).text))
+        if file.suffix or file.exists()
+        else beside.of_catalogue(str(file))
+        for file in files
+    ]
+    lines = beside.compared(sides)
+    names = [it.name for it in sides]
     everything = {
         "drives": names,
         "lines": [{"key": it.key, "values": it.values, "stated": it.stated} for it in lines],

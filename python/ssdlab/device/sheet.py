@@ -18,6 +18,7 @@ made the preset from all cells, so they are judged but are not predictions.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -133,7 +134,9 @@ def names() -> list[str]:
 def load(name: str) -> Sheet:
     """The sheet of the drive `name`. Raises `InputError`, which lists all sheets."""
     if name not in names():
-        raise InputError(f'there is no data sheet "{name}"; sheets: {", ".join(names())}')
+        near = difflib.get_close_matches(name, names(), n=1)
+        hint = f" (did you mean {near[0]}?)" if near else f"; sheets: {', '.join(names())}"
+        raise InputError(f'there is no data sheet "{name}"{hint}')
     file = resources.files("ssdlab.device") / "sheets" / f"{name}.toml"
     return parse(name, f"sheet {name}", file.read_text(encoding="utf-8"))
 

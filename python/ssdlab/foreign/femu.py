@@ -6,6 +6,7 @@ FEMU collects garbage by superblocks, a block of every unit; here a superblock h
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from ssdlab.foreign.parameters import Given, toml
 
 #: Maximum size of a script.
 LARGEST_BYTES = 1 << 18
+#: Variables stand for variables, so deep.
+DEEPEST = 8
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([^\s\"';]+)", re.M)
 #: A value ends at the next option; a shell expression at its closing parenthesis.
@@ -28,6 +31,7 @@ TIMES = {"pg_rd_lat": "read", "pg_wr_lat": "program", "blk_er_lat": "erase"}
 OTHERS = {
     "devsz_mb", "femu_mode", "secsz", "secs_per_pg", "ch_xfer_lat", "gc_thres_pcent",
     "gc_thres_pcent_high", "namespaces", "queues", "multipoller_enabled", "bufsz_mb",
+    "fdp", "nruh", "nrg", "nru",
 }  # fmt: skip
 
 
@@ -39,7 +43,7 @@ MODES = {
 
 
 class _Drive(Given):
-    by_effect = ("femu_mode", "gc_thres_pcent", "namespaces", "bufsz_mb")
+    by_effect = ("femu_mode", "nrg", "nru", "gc_thres_pcent", "namespaces", "bufsz_mb")
     without_effect = ("queues", "multipoller_enabled")
 
 
@@ -55,7 +59,7 @@ def converted(path: Path) -> str:
     known = {*WHOLE, *TIMES, *OTHERS}
     # Words stay unchanged, for messages.
     options = {
-        name: variables.get(value.strip("${}"), value) if value.startswith("$") else value
+        name: _resolved(value, variables)
         for name, value in _OPTION.findall(text)
         if name in known and value
     }
@@ -65,6 +69,15 @@ def converted(path: Path) -> str:
             "experiments are TOML"
         )
     return _text(_Drive(path, options))
+
+
+def _resolved(value: str, variables: Mapping[str, str]) -> str:
+    """A value whose variables the script sets; any other as it stands."""
+    for _ in range(DEEPEST):
+        if not value.startswith("$") or value.strip("${}") not in variables:
+            break
+        value = variables[value.strip("${}")]
+    return value
 
 
 def _text(given: _Drive) -> str:
@@ -91,5 +104,21 @@ def _text(given: _Drive) -> str:
     device["timing"] = timing
     if (high := given.number("gc_thres_pcent_high")) is not None:
         device["cleaning"] = {"policy": "greedy", "min_free": max(round(1 - high / 100, 4), 0)}
+    _place(given, device)
+    if given.left.get("namespaces") == "1":
+        given.ignore("namespaces")
     given.notes.append("superblocks: a block is cleaned by itself, not those of all units together")
     return toml({"device": device}, given.rest())
+
+
+def _place(given: _Drive, device: dict[str, Any]) -> None:
+    """Placement handles of a subsystem with flexible data placement."""
+    handles = given.whole("nruh")
+    if given.word("fdp", {"ON": True, "TRUE": True, "OFF": False, "FALSE": False}):
+        device["fdp"] = {"handles": handles or 1}
+    else:
+        given.ignore("nrg", "nru")
+    if given.left.get("nrg") == "1":
+        given.ignore("nrg")
+    if given.left.get("nru") == str(device.get("blocks_per_plane")):
+        given.ignore("nru")

@@ -27,7 +27,12 @@ class _Drive(Given):
     by_effect = (
         "ftl.mappingmode", "icl.enablereadcache", "icl.enablereadprefetch", "pal.superblocksize",
         "pal.pageallocation", "ftl.gcmode", "ftl.gcreclaimblocks", "ftl.gcreclaimthreshold",
-        "ftl.enablerandomiotweak", "nvme.maxrequestcount",
+        "ftl.enablerandomiotweak", "nvme.maxrequestcount", "icl.cachelatency", "icl.evictpolicy",
+    )  # fmt: skip
+    without_effect = (
+        "nvme.defaultnamespace", "nvme.lbasize", "nvme.enablediskimage", "nvme.strictsizecheck",
+        "nvme.diskimagefile1", "nvme.usecopyonwritedisk", "nvme.maxiocqueue", "nvme.maxiosqueue",
+        "nvme.wrrhigh", "nvme.wrrmedium",
     )  # fmt: skip
 
 

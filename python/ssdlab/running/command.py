@@ -131,7 +131,8 @@ def run(*, no_cache: bool, **arguments: Any) -> None:
     lines of DiskSpd (.cmd), or a file of MQSim (.xml) or DiskSim
     (.parv), which --device and --workload take as well.
 
-    Without a device, a workload and --set, a current drive runs in steady state.
+    Without a device, a workload and --set, a current drive runs in steady state; a trace without a
+    device is replayed on it.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, all --set together, --seed, --timeline. The order of several --set does not matter;
@@ -185,6 +186,8 @@ def _run(
         import json
 
         assignments = (*assignments, f"workload.pattern={json.dumps(pattern)}")
+    assumed = None if device else stack.drive_of_trace(experiment, trace, assignments)
+    device = device or assumed
     layered = stack.below(experiment, device, trace, workload, columns, assignments)
     is_first = not layered and not assignments
     if is_first:
@@ -247,6 +250,8 @@ def _run(
 
         named = f"Note: nothing was named, so {results.experiment.title} ran in steady state\n"
         note = named if is_first else stack.default_load(layered)
+        if assumed:
+            note += f"Note: no drive was named, so {assumed}, a current one, ran; --device does\n"
         _show(display.results_table(results, sys.stdout) + note)
         if why:
             from ssdlab.why.command import after_run

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+#: The current drive of runs that name none.
+CURRENT = "tlc-enterprise"
+
+
 def below(
     experiment: Path | None,
     device: str | None,
@@ -48,9 +52,19 @@ def below(
     return stack
 
 
+def drive_of_trace(
+    experiment: Path | None, trace: Path | None, assignments: Sequence[str]
+) -> str | None:
+    """The drive for a trace where nothing says of one: a current drive."""
+    named = experiment is not None or any(
+        key.partition(".")[0] == "device" for key in layers.keys_of(assignments)
+    )
+    return None if trace is None or named else CURRENT
+
+
 def first_run() -> list[layers.Layer]:
     """The layers of `ssdlab run` without arguments: a current drive in steady state."""
-    subject = {"device": {"preset": "tlc-enterprise"}, "run": {"precondition": "steady"}}
+    subject = {"device": {"preset": CURRENT}, "run": {"precondition": "steady"}}
     return layers.from_mapping("ssdlab run without arguments", subject)
 
 
