@@ -5,10 +5,11 @@ use devices::latency::{BUFFER, CLEANING_WAIT, HOST_QUEUE, LATENCY_PARTS, SUSPEND
 use engine::{Class, Completion, LatencyStats, Op, Part, Status, Time};
 use serde_json::{Map, Value, json};
 
-/// Percentiles that every latency summary lists.
+/// Percentiles in every latency summary.
 const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
-/// Rank bands of the requests, from the fastest on, each with a breakdown of its latency.
+/// Bounds of the rank bands, from the fastest requests on; each band has a breakdown of its
+/// latency.
 const RANKS: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
 
 /// Unsuccessful outcomes of requests.
@@ -28,7 +29,7 @@ impl Ended {
     }
 }
 
-/// Parts in which a request only waits; for the link and the bus, waiting is not separated from
+/// Latency parts that are pure waiting; for the link and the bus, waiting is not separated from
 /// transfer.
 const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
 
@@ -37,7 +38,7 @@ const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND]
 struct Met {
     /// Requests without waiting.
     nothing: u64,
-    /// Requests that waited for a unit that cleaned.
+    /// Requests that waited for a unit with garbage collection in progress.
     cleaning: u64,
 }
 
@@ -67,15 +68,15 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// The kinds of request that are listed: those of every device, and others that occurred. A
-    /// range is part of a request.
+    /// The operations listed in results: block operations, and others that occurred. A range is
+    /// part of a request.
     fn listed(&self) -> impl Iterator<Item = Op> + '_ {
         let was_asked = |op: Op| self.ended[op as usize].statuses.iter().any(|count| *count > 0);
         let is_listed = move |op: &Op| op.is_block() || *op != Op::Range && was_asked(*op);
         Op::ALL.into_iter().filter(is_listed)
     }
 
-    /// Counts a request. Returns whether what it asked has been done.
+    /// Counts a request. Returns true if it succeeded.
     #[expect(
         clippy::inline_always,
         reason = "every request passes here, from one place nearly always"
@@ -94,7 +95,7 @@ impl Answers {
         false
     }
 
-    /// Requests answered, well or not.
+    /// Completed requests, successful or not.
     pub(crate) fn count(&self) -> u64 {
         self.ended.iter().flat_map(|ended| ended.statuses).sum()
     }
@@ -104,7 +105,7 @@ impl Answers {
         self.ended[Op::Range as usize].statuses.iter().sum()
     }
 
-    /// Bytes of the requests of an operation that were answered well.
+    /// Bytes of the successful requests of an operation.
     pub(crate) fn bytes(&self, op: Op) -> u64 {
         self.by_op[op as usize].bytes()
     }
@@ -120,8 +121,8 @@ impl Answers {
         }
     }
 
-    /// Counts so far by operation, small enough for several calls a second: of the latencies, the
-    /// bins in which there are some, each with its number and its count.
+    /// Counts so far by operation, compact enough for several calls per second: latencies are
+    /// listed by non-empty bin, with its index and count.
     pub(crate) fn so_far(&self) -> Value {
         let each = self.listed().map(|op| {
             let (stats, ended) = (&self.by_op[op as usize], &self.ended[op as usize]);
@@ -139,7 +140,7 @@ impl Answers {
         Value::Object(each.collect())
     }
 
-    /// A summary per operation, and one of all.
+    /// A summary per operation, and one over all operations.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
         let mut all_ended = Ended::default();
@@ -163,7 +164,7 @@ impl Answers {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Classes {
     each: Vec<(Class, Answers)>,
-    /// From the first request of each class to its last completion, ns.
+    /// Time span of each class, from its first request to its last completion, ns.
     spans: Vec<(Time, Time)>,
     /// Class of each submission queue.
     of_queue: Vec<Option<u16>>,
@@ -194,7 +195,7 @@ impl Classes {
         }
     }
 
-    /// The `classes` object, by name; `None` where there are no classes.
+    /// The `classes` object, by name; `None` without classes.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Option<Value> {
         let classes = self.each.iter().zip(&self.spans);
         let all: Map<String, Value> = classes
@@ -228,7 +229,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
         .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out)
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
-    // Losses by power cuts or failed members, and refusals of zones, are listed where they occur.
+    // Losses by power cuts or failed members, and refusals by zones, are listed only if they occur.
     let is_listed = |status: Status, count| match status {
         Status::Ok => false,
         Status::ReadOnly => true,
@@ -262,7 +263,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
     })
 }
 
-/// Latency parts of fast and of slow requests; bands without requests are left out.
+/// Latency parts by rank band; empty bands are omitted.
 fn bands(stats: &LatencyStats) -> Vec<Value> {
     let latencies = stats.histogram();
     let at = |share: f64| match share {

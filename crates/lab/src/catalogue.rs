@@ -13,7 +13,7 @@ pub fn list_categories() -> &'static [&'static str] {
     &["devices", "cleaners", "workloads", "formats", "links", "cells", "warnings", "keys"]
 }
 
-/// Names and summaries of a category; `None` when there is no such category.
+/// Names and summaries of a category; `None` if there is no such category.
 pub fn list(what: &str) -> Option<Vec<(String, String)>> {
     let of_presets = |section| {
         let presets = presets_of(section).iter();
@@ -55,7 +55,7 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
     Some(rows)
 }
 
-/// The kinds of flash operation in a recorded window, in the order in which charts show them.
+/// The kinds of flash operation in a recorded window, in chart order.
 pub fn operations() -> Vec<&'static str> {
     Word::ALL.map(Word::name).to_vec()
 }

@@ -1,4 +1,4 @@
-//! Commands of `NVMe` and namespaces in a run: whether there are any, and what they come to in the results.
+//! `NVMe` commands and namespaces in a run: their presence, and their results.
 
 use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
@@ -12,19 +12,19 @@ use engine::{
 use options::Invalid;
 use serde_json::{Map, Value, json};
 
-/// Command state of a run; without it the device gets its requests directly.
+/// Command state of a run; without it, requests go directly to the device.
 #[derive(Debug)]
 pub struct RunCommands {
     wishes: Vec<NamespaceWish>,
     report: CommandsReport,
 }
 
-/// Reason why a run uses commands, if it does.
+/// True if a run uses commands or namespaces.
 pub fn are_asked(experiment: &Experiment, workload: &dyn Workload) -> bool {
     workload.has_commands() || experiment.run.namespaces.is_some()
 }
 
-/// A device of zones does this operation.
+/// True for zone operations on a zoned device.
 pub fn knows(device: &dyn Model, op: Op) -> bool {
     op.is_zoned() && device.zones().is_some()
 }
@@ -32,7 +32,7 @@ pub fn knows(device: &dyn Model, op: Op) -> bool {
 /// Commands of a run, if any.
 ///
 /// # Errors
-/// When the device, or the way to its state, does not go with them.
+/// When the device, or its preparation, does not support commands.
 pub fn of(
     experiment: &Experiment,
     workload: &dyn Workload,
@@ -72,7 +72,7 @@ pub fn of(
     Ok(Some(RunCommands { wishes, report: CommandsReport::default() }))
 }
 
-/// Runs a workload on a device, through its commands if there are any.
+/// Runs a workload on a device, through commands if used.
 pub fn drive_through(
     commands: Option<&mut RunCommands>,
     device: &mut dyn Device,

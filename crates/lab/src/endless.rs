@@ -1,4 +1,4 @@
-//! A workload limited by time in an untimed run: it would have no end.
+//! Untimed runs of workloads that only time limits: they would never end.
 
 use crate::config::Experiment;
 use engine::Workload;

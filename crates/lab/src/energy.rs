@@ -5,7 +5,7 @@ use devices::energy::FOLLOWED;
 use engine::{Followed, Time};
 use serde_json::{Value, json};
 
-/// Successful requests and bytes, to which energy is divided.
+/// Counts and bytes of successful requests, for energy per request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Answered {
     pub(crate) reads: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Answered {
     pub(crate) bytes: u64,
 }
 
-/// The section: total energy, energy per request, and the load for comparison.
+/// The section: total energy, energy per request, and the load, for comparison.
 pub(crate) fn section(report: &EnergyReport, answered: &Answered, simulated_ns: Time) -> Value {
     let seconds = simulated_ns as f64 / 1e9;
     let joules = report.joules();
@@ -22,7 +22,7 @@ pub(crate) fn section(report: &EnergyReport, answered: &Answered, simulated_ns: 
     let Answered { reads, writes, requests, bytes } = *answered;
     let iops = ratio(requests as f64, seconds);
     let watts = ratio(joules, report.time_ns as f64 / 1e9);
-    // With one kind of request, all operation energy belongs to it.
+    // If all requests are of one kind, they account for all operation energy.
     let of_reads = if writes == 0 { Some(report.operations()) } else { report.reads };
     let of_writes = if reads == 0 {
         Some(report.operations())
@@ -52,7 +52,7 @@ pub(crate) fn section(report: &EnergyReport, answered: &Answered, simulated_ns: 
     })
 }
 
-/// Mean power by bin in watts, from cumulative energy at the start and at each bin's end. The last
+/// Mean power per bin in watts, from cumulative energy at the start and at each bin's end. The last
 /// bin ends with the run.
 pub(crate) fn watts(
     report: &EnergyReport,

@@ -14,42 +14,43 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// Why a run has no results.
+/// Reasons for a run without results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunError {
-    /// The input was wrong: a contradiction in the configuration, or a trace that cannot be read.
+    /// Invalid input: a contradiction in the configuration, or an unreadable trace.
     Input(String),
     /// The caller ended the run.
     Interrupted {
-        /// Requests that had completed by then.
+        /// Number of requests completed before.
         requests: u64,
     },
-    /// The cleaning policy that was handed in broke a rule or gave up; with the state of its pool.
+    /// The supplied cleaning policy violated a rule or failed; with the state of its pool.
     Policy {
         /// The policy, the violated rule, and the state.
         problem: String,
         /// Completed requests at detection.
         requests: u64,
     },
-    /// An output of a run, such as a record or a drive, cannot be written. The run itself is done.
+    /// An output of a run, such as a record or a drive, cannot be written. The run itself has
+    /// completed.
     Unwritten {
-        /// The unwritable output, the reason, and its substitute.
+        /// The output that cannot be written, the reason, and the output's substitute location.
         problem: String,
         /// The results of the run, as JSON text.
         results: String,
     },
-    /// The audit found a broken invariant: our mistake.
+    /// The audit found a violated invariant: a defect of this program.
     Check(String),
-    /// The system refuses an operation, such as writing a file.
+    /// The operating system refused an operation, such as writing a file.
     System(String),
 }
 
 impl RunError {
-    /// The results of a run as JSON text; as an error where something else could not be written, with the
-    /// messages about it.
+    /// The results of a run as JSON text, or an error that contains them if other outputs could not
+    /// be written.
     ///
     /// # Errors
-    /// Where there are messages.
+    /// If `unwritten` has messages.
     pub fn or_results(
         results: &serde_json::Value,
         unwritten: &[String],
@@ -80,7 +81,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// The system's reason, without its number.
+/// The operating system's message, without the error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

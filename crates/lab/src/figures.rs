@@ -3,7 +3,7 @@
 use devices::{EnergyReport, Model, Report};
 use engine::{Followed, Time};
 
-/// Reports of a run; `None` where it has none.
+/// Reports of a run; `None` if the device has no such report.
 pub(crate) struct Figures {
     pub(crate) followed: Option<Followed>,
     pub(crate) report: Report,
@@ -11,7 +11,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// The present reports of a device, for a run that ended at `end`. An untimed run has no power.
+    /// The current reports of a device, for a run that ended at `end`. An untimed run has no power
+    /// report.
     pub(crate) fn of(device: &dyn Model, end: Time, timed: bool) -> Figures {
         Figures {
             followed: device.followed(),

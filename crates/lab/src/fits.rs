@@ -5,15 +5,15 @@ use options::Invalid;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-/// Available memory of the process, and its limit.
+/// Memory left, and the limit that bounds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     bytes: u64,
     of: &'static str,
 }
 
-/// The least of what the machine, the control groups of the process and its own limits have left; nothing where the
-/// system does not say.
+/// Minimum of the memory left on the machine, in the process's control groups and under its own
+/// limits; `None` if the system does not report it.
 fn left_under(root: &Path) -> Option<Left> {
     let own =
         limits(root).map(|bytes| Left { bytes, of: "under the limits of the process (ulimit)" });
@@ -38,7 +38,7 @@ fn machine(root: &Path) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// Memory left to the control groups of the process, of version 1 and 2.
+/// Memory left in the control groups of the process, versions 1 and 2.
 fn groups(root: &Path) -> Option<u64> {
     let text = text(&root.join("proc/self/cgroup"))?;
     let of_line = |line: &str| {
@@ -52,8 +52,8 @@ fn groups(root: &Path) -> Option<u64> {
             _ => return None,
         };
         let base = root.join(base);
-        // In a container the path refers to the host and may be missing; its own group is then the
-        // base.
+        // In a container the path refers to the host and may not exist; the container's own group
+        // is then at the base.
         let within = Path::new(path.trim_start_matches('/'));
         let all = within.ancestors().map(|it| base.join(it)).chain([base.clone()]);
         all.filter_map(|group| group_left(&group, files)).min()
@@ -72,7 +72,7 @@ fn group_left(group: &Path, [limit, usage, reclaimable]: [&str; 3]) -> Option<u6
     Some(most.saturating_sub(taken.saturating_sub(cached.unwrap_or(0))))
 }
 
-/// Memory left by process limits: of its addresses, and of its data.
+/// Memory left under the limits of address space and data size.
 fn limits(root: &Path) -> Option<u64> {
     let own: PathBuf = root.join("proc/self");
     let (limits, taken) = (text(&own.join("limits"))?, text(&own.join("statm"))?);
@@ -85,10 +85,10 @@ fn limits(root: &Path) -> Option<u64> {
     [("Max address space", 0), ("Max data size", 5)].into_iter().filter_map(left).min()
 }
 
-/// Page size of the systems that the project is built for.
+/// Page size of the supported systems.
 const PAGE_BYTES: u64 = 4096;
 
-/// Advice by kind of device: the key that lowers what it takes, and the other ways.
+/// Advice by kind of device: the key that reduces its memory, and alternatives.
 fn way_out(kind: &str) -> (&'static str, &'static str) {
     match kind {
         "cache" => {
@@ -122,8 +122,8 @@ fn refused(kind: &str, needed: &str, left: Option<Left>) -> Invalid {
     Invalid::new(&[key], format!("{needed}, and {left}; {ways}"))
 }
 
-/// Refuses what writes to more memory than is left, in tables that have their addresses already, of a kind of device; `what`
-/// is the subject of the message.
+/// Refuses a write that needs more memory than is left, for tables whose addresses are already
+/// allocated; `what` is the subject of the message.
 pub fn check_written(kind: &str, what: &str, needed: u64) -> Result<(), Invalid> {
     check(kind, what, needed, physical(Path::new("/")))
 }
@@ -138,8 +138,8 @@ fn check(kind: &str, what: &str, needed: u64, left: Option<Left>) -> Result<(), 
     }
 }
 
-/// Builds a device, of which `held` bytes grow with its content: refused before it is built where
-/// these do not go into memory, and on the way where its tables do not.
+/// Builds a device, of which `held` bytes grow with its content. Refuses it beforehand if these
+/// exceed the memory left, and during building if its tables do.
 pub fn built<T>(kind: &str, held: u64, build: impl FnOnce() -> T) -> Result<T, Invalid> {
     let left = left_under(Path::new("/"));
     check(kind, "this device", held, left)?;
@@ -157,7 +157,7 @@ pub fn built<T>(kind: &str, held: u64, build: impl FnOnce() -> T) -> Result<T, I
     })
 }
 
-/// Message about memory that ran out during work.
+/// Message about memory that ran out during a run.
 pub fn no_memory(none: &NoMemory) -> String {
     format!(
         "there is no memory for {} more; a larger device.scale takes less, and so do a smaller device and a shorter run",
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(left_under(root), None);
         put(root, "proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
         assert_eq!(left_under(root), Some(Left { bytes: 4000 << 10, of: "on this machine" }));
-        // Version 2: a group above bounds those within it, and cached files can go.
+        // Version 2: a group's limit bounds its subgroups, and cached files can be reclaimed.
         put(root, "proc/self/cgroup", "0::/a/b\n");
         put(root, "sys/fs/cgroup/a/b/memory.max", "max\n");
         put(root, "sys/fs/cgroup/a/b/memory.current", "5\n");

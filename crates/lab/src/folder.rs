@@ -1,4 +1,4 @@
-//! The folder of a file: a name that is given there is durable when the folder is synced.
+//! The folder of a file: syncing it makes a new file name durable.
 
 use std::fs::File;
 use std::io;
@@ -11,8 +11,8 @@ fn of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Makes the name of a file durable: without it a power cut may bring the file back that had it before.
-/// Where a folder cannot be opened or synced, there is no better way.
+/// Makes the name of a file durable: otherwise a power cut may restore the previous file of that
+/// name. If the folder cannot be opened or synced, nothing more can be done.
 pub(crate) fn sync_of(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! The warning about parameters of a workload that have no source.
+//! The warning about workload parameters without a source.
 
 use crate::warnings::Warning;
 use serde_json::json;
 
-/// Warning about unmeasured default values of the workload.
+/// Warning about default values of the workload that were not measured.
 pub fn warning(keys: &[&'static str]) -> Option<Warning> {
     if keys.is_empty() {
         return None;

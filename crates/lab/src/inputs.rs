@@ -15,7 +15,7 @@ pub(crate) fn inputs() -> Inputs {
     counting_inputs(&Arc::default())
 }
 
-/// `inputs` for repeatable files; `once` notes that another one was asked for.
+/// `inputs` for repeatable files; `once` is set when a non-repeatable one was requested.
 pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     let all = inputs();
     let check = |once: Arc<AtomicBool>| {
@@ -63,10 +63,10 @@ pub fn noting_inputs(all: Inputs, opened: &Opened) -> Inputs {
     }
 }
 
-/// Names of inputs that were opened, or would have been.
+/// Names of the inputs that a run has opened or tried to open.
 pub type Opened = Arc<Mutex<BTreeSet<String>>>;
 
-/// A hash of the content of the file at `path`, or nothing where there is no such file.
+/// A hash of the content of the file at `path`, or `None` if it does not exist.
 pub fn content_hash(path: &str) -> io::Result<Option<String>> {
     let mut file = match file(path) {
         Ok(file) => file,
@@ -78,7 +78,7 @@ pub fn content_hash(path: &str) -> io::Result<Option<String>> {
     Ok(Some(hasher.finalize().to_hex().to_string()))
 }
 
-/// [`inputs`] that count bytes; `read` grows by the bytes that are read.
+/// [`inputs`] that add the number of bytes read to `read`.
 pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
     let (streams, files) = (Arc::clone(read), Arc::clone(read));
     Inputs {
@@ -98,13 +98,13 @@ pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
     }
 }
 
-/// The largest content, bytes, that is read into memory at once.
+/// Maximum content read into memory, bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Content of the file `path`, decompressed if needed.
 ///
 /// # Errors
-/// When it cannot be read or has more than 1 GiB.
+/// When it cannot be read or exceeds 1 GiB.
 pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
     let refuse =
         |error: &io::Error| InputError(format!("{path}: cannot be read: {}", reason(error)));
@@ -120,7 +120,7 @@ pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// The text of a file, which has at most so much as a script may have.
+/// The text of a file, limited to the maximum size of a script.
 pub fn text(path: &str) -> io::Result<String> {
     const MOST: u64 = 16 << 20;
     let mut text = String::new();
@@ -137,7 +137,7 @@ pub fn text(path: &str) -> io::Result<String> {
     }
 }
 
-/// A file that is open; of a named pipe only where a program writes to it.
+/// Opens a file; a named pipe only if a program writes to it.
 #[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]
 pub fn file(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
@@ -157,7 +157,7 @@ pub fn file(path: impl AsRef<Path>) -> io::Result<File> {
 #[cfg(unix)]
 const MOST_WAITED: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// A named pipe with a writer: the system would wait for one forever.
+/// Opens a named pipe with a writer: without one, the system would wait forever.
 #[cfg(unix)]
 #[expect(
     clippy::disallowed_methods,
@@ -170,7 +170,7 @@ fn pipe(path: &Path) -> io::Result<File> {
     if let Ok(opened) = receiver.recv_timeout(MOST_WAITED) {
         return opened;
     }
-    // Another end ends the waiting of the thread; what it opens is closed.
+    // Opening the other end releases the waiting thread, and the file it opens is closed.
     let other_end = std::fs::OpenOptions::new().read(true).write(true).open(path);
     let _ = other_end.map(|end| (thread.join(), end));
     let problem = "it is a named pipe, and no program writes to it";

@@ -8,31 +8,31 @@ use devices::ssd::media::{Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_refere
 use options::Invalid;
 use serde_json::{Value, json};
 
-/// Losses that JESD218 allows of the bits read: of consumer drives, and of enterprise drives.
+/// Uncorrectable bit error rates that JESD218 permits, for client and enterprise drives.
 const CLIENT_UBER: f64 = 1e-15;
 const ENTERPRISE_UBER: f64 = 1e-16;
 /// Probability of a loss at the reported day, and maximum years.
 const FIRST: f64 = 0.01;
 const MOST_YEARS: f64 = 1000.0;
 const HOUR: f64 = 3600.0;
-/// More cycles than any flash has.
+/// Upper bound on P/E cycles of any flash.
 const MOST_CYCLES: f64 = 1e6;
 
-/// Question: how long, how warm, how worn the blocks are, and how much data.
+/// The question: duration, temperature, wear of the blocks, and amount of data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keeping {
-    /// A time and perhaps a temperature, such as "1y at 40C".
+    /// A time with an optional temperature, such as "1y at 40C".
     pub age: String,
     /// P/E cycles of every block.
     pub cycles: f64,
-    /// Bytes of data; 0: all that the drive holds.
+    /// Bytes of data; 0 means the full capacity.
     pub data_bytes: u64,
 }
 
 /// The closed form as JSON: losses, day of the first loss, and read time.
 ///
 /// # Errors
-/// When data of this device do not age, or the age is not one.
+/// When data of this device do not age, or the age is invalid.
 pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputError> {
     let age: Age = asked.age.parse().map_err(|problem: String| InputError(problem))?;
     let DeviceConfig::Ssd(config) = &experiment.device else {
@@ -90,8 +90,8 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
     }))
 }
 
-/// Verdict by expected number of lost pages. Losses are known to a factor of ten at best: "kept"
-/// and "lost" hold also at its far end, and all between is "open".
+/// Verdict from the expected number of lost pages. Losses are uncertain by a factor of ten at best:
+/// "kept" and "lost" also hold at the end of that range, and all else is "open".
 fn verdict(expected: f64) -> &'static str {
     const UNSURE: f64 = 10.0;
     if chance_any(expected * UNSURE) < FIRST {
@@ -103,8 +103,8 @@ fn verdict(expected: f64) -> &'static str {
     }
 }
 
-/// Losses and retries over time, from a sixteenth to sixteen times the age. the losses also of
-/// blocks that are less worn, and more.
+/// Losses and retries over time, from a sixteenth to sixteen times the age; also the losses of
+/// blocks with less and more wear.
 fn over_time(
     config: &SsdConfig,
     forecast: &Forecast,
@@ -131,7 +131,7 @@ fn over_time(
     })
 }
 
-/// Hours after which a lasting condition holds, within a limit.
+/// First time, in hours, at which a condition holds that then stays true, within a limit.
 fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (0.0, MOST_YEARS * YEAR);
     if !holds(high) {
@@ -147,7 +147,7 @@ fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
     Some(high)
 }
 
-/// The chance that a page cannot be read, also not from parity.
+/// Probability that a page can neither be read nor rebuilt from parity.
 fn lost(config: &SsdConfig, forecast: &Forecast, aged: Aged) -> f64 {
     forecast.lost_of_stripe(aged, config.parity.of, config.parity.stagger)
 }
@@ -173,8 +173,8 @@ fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> V
     })
 }
 
-/// Expected result of a read of the simulated drive. It has few word lines: so much less is lost
-/// than of the whole drive, and by how much that varies.
+/// Expected result of a read of the simulated drive, and its variance: a scaled drive has few word
+/// lines, so its losses vary more than the full-size drive's.
 fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
     let Some(forecast) = Forecast::of_its_lines(config) else { return Value::Null };
     let Some(lines) = forecast.lines() else { return Value::Null };
@@ -184,7 +184,7 @@ fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
         "page_lost": lost(config, &forecast, aged),
         "mean_retries": forecast.retries(aged).mean(),
         "variance_of_blocks": forecast.variance_of_blocks(aged),
-        // With parity no page is lost alone.
+        // With parity, at least two pages of a stripe are lost together.
         "lost_together": if config.parity.of > 0 { 2 } else { 1 },
     })
 }
@@ -195,7 +195,7 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     let of = |hours: f64, most: f64| {
         let chance = lost(config, forecast, Aged { cycles, hours });
         let uber = uber(chance, 1.0);
-        // The spread is found from the same sum.
+        // The spread was derived from the same sum, so equality is possible up to rounding.
         json!({ "uber": uber, "most": most, "kept": uber <= most * (1.0 + 1e-9) })
     };
     json!({
@@ -204,10 +204,10 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     })
 }
 
-/// Up to how many cycles a drive keeps its data without power as a class of JESD218 demands, beside its rating.
+/// Maximum cycles at which an unpowered drive meets a JESD218 class's retention, and its rating.
 ///
 /// # Errors
-/// When data of this device do not age, or there is no such class.
+/// When data of this device do not age, or the class does not exist.
 pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputError> {
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return Err(InputError("only a device of kind \"ssd\" keeps data that age".to_owned()));
@@ -233,7 +233,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
         let middle = f64::midpoint(low, high);
         if keeps(middle) { low = middle } else { high = middle }
     }
-    // The rating is met exactly where the spread is derived from it.
+    // The rating is met exactly if the spread was derived from it.
     let cycles = if keeps(rated) { low.max(rated) } else { low };
     Ok(json!({
         "model": config.media.model.to_string(),
@@ -246,7 +246,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
     }))
 }
 
-/// Days until the first retry of flash whose references never move, by cycles: published values.
+/// Days until the first retry of flash with fixed read references, by cycles: published values.
 #[must_use]
 pub fn media_forms() -> Value {
     let first = [1, 500, 1000, 2000, 3000]
@@ -317,10 +317,11 @@ mod tests {
         };
         let number = |found: &Value, key: &str| found[key].as_f64().unwrap();
         let on = "device.media.model=tlc-3d";
-        // The spread follows from the rating of a client drive: that is what it keeps.
+        // The spread was derived from the rating of a client drive, so the result equals the
+        // rating.
         let rated = of(&[on], "client");
         assert!((number(&rated, "cycles") / 1500.0 - 1.0).abs() < 1e-3, "{rated}");
-        // Pages that differ more, and the stricter class, allow fewer.
+        // More variation between pages, and the stricter class, allow fewer cycles.
         let uneven = of(&[on, "device.media.spread_errors=0.22"], "client");
         let strict = of(&[on], "enterprise");
         assert!(number(&uneven, "cycles") < 1200.0, "{uneven}");

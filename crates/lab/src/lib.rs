@@ -1,11 +1,12 @@
-//! Puts a workload on a device: an [`Experiment`] (versioned TOML) in, results (versioned JSON) out.
+//! Runs a workload on a device: an [`Experiment`] (versioned TOML) in, results (versioned JSON)
+//! out.
 //!
-//! This is where configuration layers become one resolved experiment, where it is run (by the loop of
-//! `engine`), and where its statistics become results. Wall-clock time never influences a result; how
-//! long a run took is reported apart from it.
+//! Configuration layers become a resolved experiment, the experiment is run (by the loop of
+//! `engine`), and its statistics become results. Wall-clock time never influences a result; the
+//! duration of a run is reported separately.
 
 #![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-// Code for the live device alone is compiled without it too.
+// Code used only by the live device is compiled even without it.
 #![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
 
 mod answers;

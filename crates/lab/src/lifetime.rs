@@ -1,33 +1,35 @@
-//! The section `wear.lifetime` of the results: the estimate of the drive, where the run is long enough for one.
+//! The section `wear.lifetime` of the results: the estimated lifetime of the drive, if the run is
+//! long enough.
 //!
-//! The drive computes it (`ssd/src/report/lifetime.rs`); here it is decided whether it may be stated. A
-//! figure that depends on the length of the run is none, so it takes enough erasures, and write
-//! amplification that was the same all along: batches of the run tell its error, as does what cleaning
-//! owes at its end. And it takes a load that has gone round what it covers ([`Reached`]): blocks of addresses
-//! that are still to come look like blocks at rest.
+//! The drive computes it (`ssd/src/report/lifetime.rs`); this module decides if it may be stated.
+//! The estimate must not depend on the length of the run. It therefore needs enough erases and
+//! constant write amplification, whose error follows from batches of the run and the garbage
+//! collection owed at its end. The load must also have covered all of its addresses once
+//! ([`Reached`]), because blocks of addresses not yet written look like blocks at rest.
 
 use crate::reach::Reached;
 use crate::warnings::Piece;
 use devices::Report;
 use serde_json::{Value, json};
 
-/// Erasures in the measured interval: of fewer, a block that is being cleaned at either end is 1 % each.
+/// Minimum erases in the measured interval: with fewer, a block being cleaned at either end is an
+/// error of 1 %.
 const LEAST_ERASES: u64 = 100;
-/// Maximum relative errors of reported write amplification and lifetimes.
+/// Maximum relative errors of reported write amplification and lifetime.
 const MOST_ERROR: f64 = 0.03;
 const MOST_ERROR_OF_LIFE: f64 = 0.1;
-/// Batches of a run for the error of write amplification.
+/// Number of batches from which the error of write amplification is estimated.
 const BATCHES: usize = 10;
-/// Student's t for 95 % of the mean of `BATCHES` batches.
+/// Student's t at 95 % for the mean of `BATCHES` batches.
 const STUDENT: f64 = 2.262;
 
 /// Advice for an unknown lifetime.
 const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` measures it";
 
-/// The section that says how long a drive lasts, of a run that went in these pieces, whose writes reached so far.
+/// The lifetime section of a run with these pieces, whose writes have this coverage.
 pub(crate) fn section(it: &Report, pieces: &[Piece], reached: Reached) -> Value {
     let takes_turns = reached == Reached::InTurns && !it.is("ended");
-    // Under such a load blocks take turns, and differences between them do not last.
+    // Under a sequential load blocks are erased in turn, so differences in wear even out.
     let (evenness, unsure, more) = if takes_turns {
         let evenness = number(it, "evenness_in_turns");
         (evenness, number(it, "unsure_in_turns"), evenness / number(it, "evenness"))
@@ -122,8 +124,8 @@ fn judged(
     ("estimated", None, Some(amplification + evenness_unsure))
 }
 
-/// Half of the 95 % interval of write amplification, relative to it: from batches of the run, of
-/// equally many pages of the host.
+/// Half width of the 95 % confidence interval of write amplification, relative to the mean: from
+/// batches of equal numbers of host pages.
 fn amplification_error(pieces: &[Piece]) -> Option<f64> {
     let all: u64 = pieces.iter().map(|it| it.host_pages).sum();
     let mut sums = [(0.0, 0.0); BATCHES];
@@ -162,7 +164,7 @@ mod tests {
         let wavy = amplification_error(&pieces(|n| if n / 4 % 2 == 0 { 2850 } else { 3150 }));
         let expected = STUDENT * 0.05 * (10.0_f64 / 9.0).sqrt() / 10.0_f64.sqrt();
         assert!((wavy.unwrap() - expected).abs() < 1e-12, "{wavy:?} {expected}");
-        // A drive that was still settling has no figure, however many pieces it wrote.
+        // A drive that was still settling gets no estimate, regardless of the number of pieces.
         assert!(amplification_error(&pieces(|n| 1000 + 50 * n)).unwrap() > MOST_ERROR);
         assert_eq!(amplification_error(&[]), None);
         assert_eq!(amplification_error(&pieces(|_| 3000)[..9]), None);

@@ -5,10 +5,10 @@ use options::{Size, share};
 
 /// Syntax of a namespace, for messages.
 const FORM: &str = "SIZE [thin CAPACITY] [lba 512B|4KiB], with sizes such as 1GiB or 50%";
-/// Namespaces of a device at most.
+/// Maximum number of namespaces of a device.
 const MOST: usize = 32;
 
-/// Parses namespaces of a device with that many bytes.
+/// Parses the namespaces of a device of `bytes` bytes.
 ///
 /// # Errors
 /// A sentence.

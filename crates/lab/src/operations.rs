@@ -3,7 +3,7 @@
 use devices::ssd::timeline::{Timeline, Window};
 use serde_json::{Value, json};
 
-/// The section `timeline` of the results: the operations as columns, in order of their ends.
+/// The section `timeline` of the results: the operations as columns, ordered by end time.
 pub(crate) fn section(window: Window, recorded: &Timeline) -> Value {
     let spans = &recorded.spans;
     json!({

@@ -1,36 +1,35 @@
-//! Is a device asked for more than it can do? Compares arrivals with completions, for every
-//! workload of timed arrivals ([`Workload::has_rate`]).
+//! Detection of overload: compares arrivals with completions, for every workload with timed
+//! arrivals ([`Workload::has_rate`]).
 //!
-//! The requests that wait are those due and not answered: they queue in the device, or the workload
-//! holds them back because no more may be outstanding. A device that serves its load has a queue that
-//! goes up and down; the queue of one that does not grows until the last request. This is the only
-//! place that decides which of the two it is.
+//! Waiting requests are due but not completed: they queue in the device, or the workload holds them
+//! back at its maximum queue depth. The queue of a device below saturation fluctuates; in overload
+//! it grows until the last request. Only this module decides between the two.
 
 use engine::{Driven, Load, Time, Workload};
 
-/// Outcome of the requests of a workload that come by the clock.
+/// State of a workload with timed arrivals at the end of the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
-    /// Last submission.
+    /// Time of the last submission.
     pub(crate) last: Time,
-    /// Requests due by then and held back.
+    /// Requests due by then but held back.
     pub(crate) held_back: u64,
 }
 
 impl Offered {
-    /// `None` where all requests wait for answers.
+    /// `None` if all requests wait for completions.
     pub(crate) fn of(workload: &dyn Workload, driven: &Driven) -> Option<Offered> {
         let last = driven.last_asked;
         workload.has_rate().then(|| Offered { last, held_back: workload.held_back(last) })
     }
 }
 
-/// Arrivals and completions over time, in a bounded number of steps whose length doubles as the run
-/// grows.
+/// Arrivals and completions over time, in a bounded number of steps; their length doubles as the
+/// run grows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Backlog {
     steps: Steps,
-    /// Steps at the end of arrivals: those after the last request may be much longer.
+    /// Steps up to the end of arrivals: after the last request they may be much longer.
     asked: Option<Steps>,
 }
 
@@ -38,7 +37,7 @@ pub(crate) struct Backlog {
 struct Steps {
     ns: Time,
     begin: Option<Load>,
-    /// At the end of each step.
+    /// Load at the end of each step.
     ends: Vec<Load>,
 }
 
@@ -49,10 +48,10 @@ impl Default for Steps {
 }
 
 const FIRST_STEP_NS: Time = 1_000;
-/// Steps at most.
+/// Maximum number of steps.
 const STEPS: u64 = 128;
 
-/// The length of the steps of a run in which this much time has passed.
+/// Step length of a run after this much time.
 fn step_ns(since_start: Time) -> Time {
     let mut ns = FIRST_STEP_NS;
     while since_start / ns >= STEPS {
@@ -77,8 +76,8 @@ impl Steps {
 }
 
 impl Backlog {
-    /// Notes what was due and answered before an instant, when nothing happened since the one at which
-    /// this was to be noted.
+    /// Records the requests due and completed before a time, with no events since the scheduled
+    /// sample.
     pub(crate) fn sample(&mut self, since_start: Time, load: Load) {
         let goes_on = self.steps.ends.last().is_none_or(|end| end.due < load.due);
         if goes_on {
@@ -95,7 +94,7 @@ impl Backlog {
         (since_start / ns + 1) * ns
     }
 
-    /// Excess of the load over the served requests, up to the last request.
+    /// The overload up to the last request, if any.
     pub(crate) fn overload(&self, last_since_start: Time) -> Option<Overload> {
         let Steps { ns, begin, ends } = self.asked.as_ref().unwrap_or(&self.steps);
         let whole = ((last_since_start / ns) as usize).min(ends.len());
@@ -106,30 +105,31 @@ impl Backlog {
 /// A load beyond the capacity of the device.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Overload {
-    /// Arrivals a second, until the last one.
+    /// Arrivals per second, until the last one.
     pub(crate) offered_iops: f64,
     pub(crate) served_iops: f64,
-    /// Requests that waited at the end of each fifth.
+    /// Waiting requests at the end of each fifth.
     pub(crate) waiting: Vec<u64>,
     pub(crate) requests: u64,
 }
 
-/// Number of compared parts of the run: of the first, nothing is concluded, because the queue fills
-/// in it whatever the load.
+/// Number of compared parts of the run. The first part is ignored, because the queue fills during
+/// it at any load.
 const FIFTHS: usize = 5;
-/// Parts of the other four fifths from which the chance of the load and of the service is taken.
+/// Batches in the other four fifths, from which the variance of arrivals and service is estimated.
 const BATCHES: usize = 16;
-/// A queue that grew by more standard deviations grew because the load is too high. At a load that can
-/// just be served a queue is as long as a random walk is far: one run in some hundreds is above this, and
-/// at 0.98 of that load one in ten thousand.
+/// Growth of the queue, in standard deviations, above which the load is too high. At exactly the
+/// capacity the queue is a random walk: about one run in several hundred exceeds the limit, and at
+/// 0.98 of the capacity one in ten thousand.
 const LEAST_DEVIATIONS: f64 = 3.0;
-/// Minimum share of the growth in the last two of four fifths; half is expected.
+/// Minimum share of the growth in the last two of four fifths; the expected share is half.
 const LEAST_LATE: f64 = 0.25;
 
-/// The queue grew by more than chance, and did so until the end.
+/// Detects a queue that grew significantly and until the end.
 ///
-/// The deviation is that of random arrivals, the root of their number (exact for a Poisson
-/// process), or that of the batches where service or arrivals vary more: bursts, or cleaning.
+/// The standard deviation is the square root of the number of arrivals (exact for a Poisson
+/// process), or follows from the batches if service or arrivals vary more, as with bursts or
+/// garbage collection.
 fn judge(begin: Load, ends: &[Load], ns: Time) -> Option<Overload> {
     let from = ends.len() / FIFTHS;
     if ends.len() < from + BATCHES {
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use engine::{Distribution, Xoshiro256};
 
-    /// Random arrivals at a server that takes `1 / share` of the mean gap for each: verdict of the
-    /// rule.
+    /// Simulates random arrivals at a server with service time `1 / share` of the mean gap, and
+    /// returns the verdict.
     fn queue(requests: u64, share: f64, seed: u64) -> Option<Overload> {
         let mut random = Xoshiro256::new(seed, 1);
         let gap = Distribution::Exponential { base: 0.0, mean: 10_000.0 / share };
@@ -200,7 +200,7 @@ mod tests {
                 assert_eq!(found(share).next(), None, "{share}, of {requests}");
             }
             for share in [1.05, 1.1, 1.3, 2.0, 20.0] {
-                // For few requests, 5 % is within chance.
+                // With few requests, 5 % is within the random variation.
                 if requests as f64 * (share - 1.0) * (share - 1.0) < 60.0 {
                     continue;
                 }

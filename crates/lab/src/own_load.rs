@@ -1,8 +1,8 @@
-//! Preconditioning a drive with the workload that will run on it, in no simulated time.
+//! Preconditioning a drive with its own workload, untimed.
 //!
-//! The workload is repeated, each time with other draws, until write amplification has settled. Its writes and
-//! trims change the drive, its reads nothing. Closed loops and clocks go on beside one another because
-//! every answer takes the same short time.
+//! The workload is repeated, each time with new draws, until write amplification has settled. Its
+//! writes and trims change the drive's state, reads do not. Closed and open loops progress at
+//! consistent rates, because every request has the same short latency.
 
 use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
@@ -20,19 +20,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use workloads::{BuildError, Context};
 
-/// Why the pages may be uniform without being another load.
+/// Reason for uniform pages that are equivalent to the workload.
 pub(crate) const UNIFORM: &str = "the workload itself is uniform";
 
-/// Makes the workload for a pass, from 1 on.
+/// Builds the workload of a pass, from 1 on.
 pub(crate) type Passes<'a> = dyn FnMut(u64) -> Result<Box<dyn Workload>, RunError> + 'a;
 
-/// From request to answer: about that of a write on a drive that cleans.
+/// Latency of every request: about that of a write during garbage collection.
 const ANSWER_NS: Time = 100_000;
-/// Requests without a write after which a workload counts as finished writing.
+/// Requests without a write after which a workload is considered to have finished writing.
 const MOST_QUIET: u64 = 1 << 22;
 /// Rounds end with the workload if it writes at most this number of rounds.
 const LONGEST_PASS: u64 = 5;
-/// Pages written between two calls of the caller.
+/// Pages written between two calls of `tick`.
 const TICK: u64 = 1 << 8;
 
 /// Context in which the workload of an experiment is built.
@@ -51,7 +51,7 @@ pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
 /// Builds the load.
 ///
 /// # Errors
-/// A key against the device, or input that cannot be read.
+/// A key that contradicts the device, or unreadable input.
 pub(crate) fn build(
     experiment: &Experiment,
     context: &Context,
@@ -63,7 +63,7 @@ pub(crate) fn build(
     Ok(if context.zones.is_some() { Box::new(OnZones::new(built)) } else { built })
 }
 
-/// The sectors, from the first on, of which the workload of an experiment touches no others, if that is known.
+/// Number of leading sectors that contain all accesses of the workload, if known.
 pub fn reach(experiment: &Experiment, device: &dyn Model) -> Option<u64> {
     if matches!(experiment.run.precondition, Precondition::None) {
         return None;
@@ -74,11 +74,11 @@ pub fn reach(experiment: &Experiment, device: &dyn Model) -> Option<u64> {
     (reach < context.capacity_sectors).then_some(reach)
 }
 
-/// Repeats the workload of an experiment to precondition a drive, or why that is not done. The inputs that it
-/// reads are noted.
+/// The workload of an experiment for preconditioning, or the reason for not using it. The inputs
+/// that it reads are recorded.
 ///
 /// # Errors
-/// As [`build`].
+/// See [`build`].
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     device: &dyn Model,
@@ -116,12 +116,12 @@ pub(crate) fn of<'a>(
     })))
 }
 
-/// Repeats the workload that `passes` makes for a pass, from 1 on, until a drive has settled, whose counts are
-/// 0. Requests by the clock that come after `until` are left out. Returns the bytes that it wrote: 0 if it writes
-/// nothing.
+/// Repeats the workload, built by `passes` for each pass from 1 on, until the drive has settled.
+/// The drive's counts must be 0. Timed requests after `until` are skipped. Returns the bytes
+/// written.
 ///
 /// # Errors
-/// Input that is broken.
+/// Corrupt input.
 pub(crate) fn write(
     device: &mut dyn Model,
     passes: &mut Passes<'_>,
@@ -160,11 +160,11 @@ pub(crate) fn write(
     Ok(ControlFlow::Continue(asked.written))
 }
 
-/// A drive that answers everything after the same time, and changes at once.
+/// A drive on which every request has the same latency and takes effect immediately.
 struct Asked<'a> {
     device: &'a mut dyn Model,
     amplification: &'a mut Amplification,
-    /// Called with the number of written pages.
+    /// Called with the number of pages written.
     tick: &'a mut dyn FnMut(u64) -> ControlFlow<()>,
     page_bytes: u64,
     answers: VecDeque<Completion>,
@@ -205,7 +205,7 @@ impl Asked<'_> {
         self.is_interrupted |= (self.tick)(self.written / self.page_bytes).is_break();
     }
 
-    /// The workload has ended, which wrote that many bytes.
+    /// Ends a pass that wrote this many bytes.
     fn pass_ended(&mut self, pass: u64, bytes: u64) {
         let amplification = &mut *self.amplification;
         if pass == 1 && bytes <= LONGEST_PASS * amplification.round_bytes {

@@ -1,10 +1,10 @@
-//! Placement handles as seen by a host, and the warning about ignored ones.
+//! Placement handles as seen by a host, and the warning about ignored handles.
 
 use crate::warnings::Warning;
 use devices::Report;
 use serde_json::json;
 
-/// The section `fdp` of a drive as a host sees it in the log pages.
+/// The section `fdp` of a drive, in the form of the log pages that a host reads.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn shown(fdp: &Report) -> nbd::Placement {
     const SECOND_NS: u64 = 1_000_000_000;
@@ -43,11 +43,11 @@ pub fn shown(fdp: &Report) -> nbd::Placement {
     }
 }
 
-/// Notice of a workload with named handles.
+/// Name of the notice about writes with placement handles.
 pub const NAMED_HANDLES: &str = "writes_with_handles";
 
-/// Warning about named handles on a device without them: neither for placement, nor as hints of a
-/// cache or orders of snapshots.
+/// Warning about handles on a device that ignores them: without placement, cache hints or snapshot
+/// commands.
 pub fn ignored(device: &Report, notices: &[(&'static str, u64)]) -> Option<Warning> {
     let (_, count) = notices.iter().find(|(name, count)| *name == NAMED_HANDLES && *count > 0)?;
     if device.is("takes_handles") {

@@ -1,5 +1,5 @@
-//! Power cuts of a run: when they come, and the section `power` of the results. A run whose cuts are drawn is
-//! rehearsed without any (`session.rs`).
+//! Power cuts of a run: their times, and the section `power` of the results. For drawn cuts, a run
+//! without cuts is rehearsed first (`session.rs`).
 
 use crate::config::{Experiment, PowerCut};
 use crate::error::{InputError, RunError};
@@ -7,7 +7,7 @@ use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256};
 use options::{Duration, Invalid};
 use std::ops::ControlFlow;
 
-/// Stream of randomness: power cuts.
+/// Random stream of power cuts.
 const CUT_STREAM: u64 = 13;
 
 /// Records only the end of a run.
@@ -27,8 +27,7 @@ impl Observer for Rehearsal<'_> {
     }
 }
 
-/// Times of a run's power cuts. Cuts that are drawn are drawn from a run without any: it is
-/// rehearsed.
+/// Times of a run's power cuts. Drawn cuts are distributed over a rehearsed run without cuts.
 pub(crate) fn cuts(
     experiment: &Experiment,
     rehearse: &mut dyn FnMut() -> Result<(Driven, u64), RunError>,
@@ -51,7 +50,7 @@ pub(crate) fn cuts(
     Ok(Some(cuts))
 }
 
-/// `count` random numbers from 1 to `last`, in order.
+/// `count` random numbers from 1 to `last`, sorted.
 fn drawn(seed: u64, count: u32, last: u64) -> Vec<u64> {
     let random = &mut Xoshiro256::new(seed, CUT_STREAM);
     let mut all: Vec<u64> = (0..count).map(|_| 1 + random.below(last)).collect();
@@ -59,7 +58,7 @@ fn drawn(seed: u64, count: u32, last: u64) -> Vec<u64> {
     all
 }
 
-/// Refuses a run in which the power was to go and did not.
+/// Refuses a run that ended before its power cuts.
 pub(crate) fn check_made(
     experiment: &Experiment,
     cuts: &PowerCuts,

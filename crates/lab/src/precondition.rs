@@ -1,4 +1,4 @@
-//! Writing to a drive before a run, in no simulated time.
+//! Untimed writes to a drive before a run.
 
 use crate::config::{Precondition, RunConfig, Steady, Until};
 use crate::error::RunError;
@@ -11,17 +11,18 @@ use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// Why the pages are uniform though there is a workload.
+/// Reasons for uniform pages although there is a workload.
 const NO_WRITES: &str = "the workload writes nothing";
 const ENDED: &str = "the drive takes no writes";
 /// Reason for a single-threaded preparation.
 const IN_ORDER: &str = "the workload is repeated in its order";
 
-/// Preconditions a drive. `own` is its workload, or why that is not used; `tick` is called periodically with
-/// the writes done and to do. Returns how the drive settled, if that decides when to stop.
+/// Preconditions a drive. `own` is its workload, or the reason for not using it; `tick` is called
+/// periodically with the writes done and expected. Returns how the drive settled, if settling ends
+/// the preconditioning.
 ///
 /// # Errors
-/// Input of the workload that is broken.
+/// Corrupt input of the workload.
 pub(crate) fn precondition(
     device: &mut dyn Model,
     run: &RunConfig,
@@ -52,11 +53,10 @@ pub(crate) fn precondition(
     Ok(at_random(device, run, because, target, threads, tick))
 }
 
-/// The pages that a preparation writes: pages that the drive holds, among those that its load may
-/// touch.
+/// The pages to precondition: pages with data within the reach of the load.
 #[derive(Debug)]
 pub struct Target {
-    /// Runs of pages, each with the number of preceding pages.
+    /// Runs of pages: number of preceding pages and first page.
     runs: Vec<(u64, u64)>,
     count: u64,
 }
@@ -67,9 +67,9 @@ impl Target {
         Target { runs: vec![(0, 0)], count: device.preparable_pages() }
     }
 
-    /// Pages of a full or partly filled device; `reach` is the number of sectors touched by the
-    /// load, if known. Where the load touches nothing of what the device holds, all that it
-    /// touches.
+    /// Pages of a full or partially filled device; `reach` is the number of leading sectors
+    /// accessed by the load, if known. If the load accesses none of the device's data, all pages
+    /// within its reach.
     pub fn of(device: &dyn Model, is_partly_filled: bool, reach: Option<u64>) -> Target {
         let (pages, sectors) = (device.preparable_pages(), device.capacity_sectors().max(1));
         let share = |reach: u64| (u128::from(reach) * u128::from(pages)).div_ceil(sectors.into());
@@ -90,12 +90,12 @@ impl Target {
         if held.count == 0 { whole } else { held }
     }
 
-    /// True if they are the first pages of the device.
+    /// True for the first pages of the device, without gaps.
     fn is_first(&self) -> bool {
         self.runs.len() == 1 && self.runs[0].1 == 0
     }
 
-    /// Page by rank.
+    /// The page with this rank.
     #[inline]
     fn page(&self, number: u64) -> u64 {
         let (before, first) = if let [only] = self.runs[..] {
@@ -107,7 +107,7 @@ impl Target {
     }
 }
 
-/// Repeats the workload until the drive has settled; nothing if that writes nothing.
+/// Repeats the workload until the drive has settled; `None` if it writes nothing.
 fn with_workload(
     device: &mut dyn Model,
     run: &RunConfig,
@@ -136,7 +136,7 @@ fn round_pages(pages: u64, steady: &Steady) -> u64 {
     ((pages as f64 * steady.round_writes) as u64).max(1)
 }
 
-/// Writes every page in order, or uniform random pages.
+/// Writes every page in order, or uniformly random pages.
 fn at_random(
     device: &mut dyn Model,
     run: &RunConfig,
@@ -164,7 +164,7 @@ fn at_random(
                 write.pages(round, round * u64::from(run.steady.rounds), true)?;
                 let amplification =
                     write.device.report(0).number("flash.write_amplification_bytes");
-                // Only a read-only drive has none.
+                // Write amplification is undefined only for a read-only drive.
                 let Some(amplification) = amplification else { break };
                 rounds.add(amplification);
             }
@@ -181,21 +181,22 @@ fn at_random(
     ControlFlow::Continue(settled)
 }
 
-/// True if another load prepared the drive: a steady state belongs to its load, as does its wear.
+/// True if another load prepared the drive: then steady state and wear of the run's load begin with
+/// the run.
 pub fn begins_load(run: &RunConfig, prepared: Option<&Prepared>) -> bool {
     let is_load =
         |it: &Prepared| it.is_own_load() || it.because.as_deref() == Some(own_load::UNIFORM);
     run.precondition != Precondition::Steady || !prepared.is_some_and(is_load)
 }
 
-/// Overwrites pages in order or at random.
+/// Writer of pages, in order or at random.
 struct Writer<'a> {
     device: &'a mut dyn Model,
     target: Target,
     random: Xoshiro256,
     done: u64,
     tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    /// The parts of the device that are written side by side, or why it is in one piece.
+    /// Number of device parts written in parallel, or the reason for a single part.
     divided: Result<u32, &'static str>,
     pace: Pace,
 }
@@ -211,7 +212,7 @@ impl<'a> Writer<'a> {
         Writer { device, target, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
     }
 
-    /// Divides the device among threads, where that gives the same result.
+    /// Divides the device among threads, if the result is unaffected.
     fn divide(&mut self, threads: &Threads) {
         if !self.target.is_first() {
             self.divided = Err("only what the drive holds is written");
@@ -220,7 +221,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Joins the parts of the device.
+    /// Reunites the parts of the device.
     fn unite(&mut self) {
         if self.is_divided() {
             self.device.unite();
@@ -231,14 +232,15 @@ impl<'a> Writer<'a> {
         self.divided.is_ok_and(|parts| parts > 1)
     }
 
-    /// Writes pages side by side as long as that gives the same result as in one piece; how many.
+    /// Writes pages in parallel as long as the result equals a sequential one; returns their
+    /// number.
     fn side_by_side(
         &mut self,
         writes: u64,
         expected: u64,
         at_random: bool,
     ) -> ControlFlow<(), u64> {
-        // Minimum size for which the check is faster than writing.
+        // Minimum batch for which the check is faster than writing.
         const FEWEST: u64 = 1 << 8;
         let pages = self.target.count;
         let mut first = 0;
@@ -270,10 +272,10 @@ impl<'a> Writer<'a> {
         ControlFlow::Continue(first)
     }
 
-    /// Writes `writes` pages more; there will be `expected` in all.
+    /// Writes `writes` more pages, of `expected` in total.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
-        // Batch size, for prefetching; where cleaning finds little, a write can cost a third of a
-        // millisecond.
+        // Batch size for prefetching, limited because a write can take a third of a millisecond
+        // when garbage collection reclaims little.
         const BATCH: u64 = 1 << 8;
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };

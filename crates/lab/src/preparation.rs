@@ -1,5 +1,4 @@
-//! Preparation of a device's initial state: with a state that was kept, or by building and writing
-//! it.
+//! Preparation of a device's initial state: restored from the cache, or built and written.
 
 use crate::cache::{CacheSettings, Found, Place, PreparingLoad};
 use crate::config::{Experiment, Precondition};
@@ -14,17 +13,17 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::PoisonError;
 
-/// Why no threads prepared the device.
+/// Reason for preparing without threads.
 const KEPT: &str = "its prepared state was kept";
 
-/// Progress of a preparation: the name of the phase, the writes done and, where known, those to do.
+/// Progress of a preparation: the name of the phase, the writes done and, if known, expected.
 pub type PhaseTick<'a> = &'a mut dyn FnMut(&'static str, u64, Option<u64>) -> ControlFlow<()>;
 
 /// Preparation of the device of an experiment.
 pub struct Preparation<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
-    /// Cache of prepared states; the device is empty until the search for its state.
+    /// Cache of prepared states; if set, the device is built empty until its state is found.
     cache: Option<&'a CacheSettings>,
 }
 
@@ -34,9 +33,8 @@ impl<'a> Preparation<'a> {
         supplied: &'a Supplied,
         cache: Option<&'a CacheSettings>,
     ) -> Preparation<'a> {
-        // A drive that was loaded from a file or that asks a policy from outside is prepared anew;
-        // the same holds for data that age during preparation, because the pace depends on the
-        // first device.
+        // Not cached: a drive loaded from a file or with a supplied policy, and data that age
+        // during preparation, because the pace depends on the first device.
         let run = &experiment.run;
         let is_own = run.load_drive.is_none()
             && supplied.policy.is_none()
@@ -45,7 +43,7 @@ impl<'a> Preparation<'a> {
         Preparation { experiment, supplied, cache }
     }
 
-    /// Builds the device; `tick` is called at intervals, and may end this.
+    /// Builds the device; `tick` is called at intervals and may end it.
     pub fn device(&self, tick: Tick<'_>) -> Result<Box<dyn Model>, RunError> {
         match self.cache {
             Some(_) => self.experiment.build_unfilled(self.supplied, tick),
@@ -53,7 +51,8 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Brings it into its initial state, and tells how it settled, if that decided when to stop.
+    /// Brings the device into its initial state; returns how it settled, if settling ended the
+    /// preparation.
     pub fn prepare(
         &self,
         device: &mut Box<dyn Model>,
@@ -85,7 +84,7 @@ impl<'a> Preparation<'a> {
         }
         let supplied = self.supplied;
         let mut written = |done, expected| {
-            // There is no use in going on without the policy.
+            // Results without the policy would be useless.
             if supplied.failure().is_some() {
                 return ControlFlow::Break(());
             }

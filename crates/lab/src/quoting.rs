@@ -1,5 +1,5 @@
-//! Quotation of a file that another file names: where it is wrong, and nothing of what stands
-//! there. Somebody who is sent such a file could otherwise be made to show what another one holds.
+//! Error messages about a file named by another file: they state the position, but not the content.
+//! Otherwise the recipient of an experiment file could be tricked into revealing other files.
 
 use crate::config::Experiment;
 use crate::error::RunError;
@@ -7,10 +7,10 @@ use crate::error::RunError;
 /// Replacement of quoted text.
 const HIDDEN: &str = "this is not what is expected there; its words are shown where --trace, --set, trace= or set= names the file";
 
-/// The message about a file, which quotes it where the user has named it.
+/// The message about a file, with its quoted text only if the user named the file.
 pub fn said(experiment: &Experiment, message: String) -> String {
     let Some((before, number, _)) = place(&message) else { return message };
-    // A job that stands in the experiment is at a line of its key, and no other file's.
+    // A job embedded in the experiment is reported at a line of its key, not of another file.
     let is_named = before.starts_with("workload.")
         || experiment.named_by_user("workload.path").is_some_and(|path| before.ends_with(&path));
     if is_named { message } else { format!("{before}{number}: {HIDDEN}") }
@@ -24,7 +24,7 @@ pub fn told(experiment: &Experiment, error: RunError) -> RunError {
     }
 }
 
-/// A message about a line of the file that a key names, as `line N: PROBLEM`.
+/// A message about a line of the file named by a key, as `line N: PROBLEM`.
 pub fn of_key(experiment: &Experiment, key: &str, problem: String) -> String {
     if experiment.named_by_user(key).is_some() {
         return problem;
@@ -33,7 +33,7 @@ pub fn of_key(experiment: &Experiment, key: &str, problem: String) -> String {
     number.map_or_else(|| HIDDEN.to_owned(), |number| format!("line {number}: {HIDDEN}"))
 }
 
-/// Parts of a message: before the position, the position, and the problem.
+/// Parts of a message: text before the position, the position, and the problem.
 fn place(message: &str) -> Option<(&str, &str, &str)> {
     let found = [", line ", ", record "].into_iter().filter_map(|unit| {
         message.match_indices(unit).find_map(|(at, _)| {

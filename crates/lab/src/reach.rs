@@ -1,30 +1,30 @@
-//! Coverage of a run's writes: whether they have gone round the addresses that they cover.
+//! Address coverage of a run's writes, which is full once they reach no new addresses.
 //!
-//! The lifetime is estimated from the blocks that a load erases. Blocks of addresses that are never
-//! written rest, and those of addresses not yet reached look the same. So it is counted where
-//! writes fall, in equal parts of the device.
+//! The lifetime estimate uses the blocks erased under a load. Blocks of addresses that are never
+//! written stay at rest, and blocks of addresses not yet reached look alike. So writes are counted
+//! by address, in equal parts of the device.
 
 use engine::{Completion, Op};
 
-/// Parts of the device.
+/// Number of parts of the device.
 const PARTS: u64 = 1024;
-/// The end of the run in which a load that has gone round reaches few new parts: this share of what it wrote.
+/// Final share of the writes, during which a load with full coverage reaches few new parts.
 const LATE: f64 = 0.2;
-/// Permitted share of last writes to new parts.
+/// Maximum share of these last writes in new parts.
 const FEW: f64 = 0.05;
-/// Mean writes per part before the next is reached, above which a load is sequential; a random one
-/// reaches half of the parts after 0.7.
+/// Mean writes per part before the next part is reached, above which a load is sequential; a random
+/// load reaches half of the parts after 0.7.
 const IN_ORDER: f64 = 4.0;
 
 /// Coverage of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Reached {
-    /// New addresses until the end.
+    /// The run still reached new addresses at its end.
     StillNew {
-        /// Approximate requests for a full pass over the device.
+        /// Approximate number of requests that complete a pass over the device.
         more_requests: u64,
     },
-    /// At least one sequential pass over its addresses.
+    /// At least one sequential pass over the load's addresses.
     InTurns,
     /// Full coverage.
     All,
@@ -33,9 +33,9 @@ pub(crate) enum Reached {
 /// A part of the device.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
-    /// Sectors that had been written, everywhere, when this was written first.
+    /// Total sectors written to the device before the first write to this part.
     first: u64,
-    /// Sectors written here.
+    /// Sectors written to this part.
     sectors: u64,
 }
 
@@ -56,7 +56,7 @@ impl Reach {
         Reach { part_sectors, parts, ..Reach::default() }
     }
 
-    /// Counts a request that was answered.
+    /// Counts a completed request.
     pub(crate) fn record(&mut self, completion: &Completion) {
         self.requests += 1;
         let request = &completion.request;
@@ -80,7 +80,8 @@ impl Reach {
         self.sectors += sectors;
     }
 
-    /// Coverage; `is_repeated` where what prepared the device were the same writes, all of them.
+    /// The coverage; with `is_repeated`, equal writes prepared the device, so they count as a full
+    /// pass.
     pub(crate) fn reached(&self, is_repeated: bool) -> Reached {
         let mut touched: Vec<Part> =
             self.parts.iter().copied().filter(|it| it.sectors > 0).collect();
@@ -101,7 +102,7 @@ impl Reach {
         Reached::All
     }
 
-    /// True if each part was written n or n + 1 times, except where a load begins or ends.
+    /// True if each part was written n or n + 1 times, apart from the start and end of the load.
     fn is_even(&self, touched: &[Part]) -> bool {
         let times = self.sectors / (touched.len() as u64 * self.part_sectors);
         let range = times * self.part_sectors..=(times + 1) * self.part_sectors;
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
     use engine::{Breakdown, Lba, Random, Request, Status, Xoshiro256};
 
-    /// Coverage of writes of 8 sectors at these of 100,000 places, with as many reads.
+    /// Coverage of writes of 8 sectors at the given of 100,000 places, alternating with reads.
     fn reached(places: impl Iterator<Item = u64>) -> Reached {
         let mut reach = Reach::new(800_000);
         for (id, place) in places.enumerate() {
@@ -132,7 +133,8 @@ mod tests {
     #[test]
     fn a_load_in_order_has_to_go_round_and_is_told_how_far_that_is() {
         let in_order = |writes: u64| reached((0..writes).map(|it| it % 100_000));
-        // A fifth of the device: another round and a quarter less that fifth, two requests each.
+        // A fifth of the device was written: a further 1.25 rounds minus that fifth are needed,
+        // with two requests each.
         let Reached::StillNew { more_requests } = in_order(20_000) else { panic!("it is new") };
         assert!((more_requests as f64 / 210_000.0 - 1.0).abs() < 0.02, "{more_requests}");
         for writes in [100_000, 115_000] {
@@ -141,7 +143,7 @@ mod tests {
         for writes in [125_000, 185_000, 200_000, 1_030_000] {
             assert_eq!(in_order(writes), Reached::InTurns, "{writes}");
         }
-        // The suggested number suffices.
+        // The suggested number of requests suffices.
         assert_eq!(in_order(20_000 + more_requests / 2 + 1), Reached::InTurns);
     }
 
@@ -151,7 +153,7 @@ mod tests {
         for writes in [5_000, 100_000, 1_000_000] {
             assert_eq!(reached((0..writes).map(|_| random.below(100_000))), Reached::All);
         }
-        // Runs of 50 from a random place.
+        // Sequential runs of 50 from random positions.
         let mut place = 0;
         let runs = (0..300_000).map(|it| {
             place = if it % 50 == 0 { random.below(99_000) } else { place + 1 };

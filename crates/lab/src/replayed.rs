@@ -1,16 +1,17 @@
-//! Evidence of a trace in the results: places of its addresses, and the weight of an answer from it.
+//! The trace as evidence in the results: its address mapping, and the reliability of its answers.
 
 use crate::warnings::Warning;
 use engine::Replayed;
 use serde_json::{Value, json};
 use workloads::trace::Devices;
 
-/// Fewer requests are few: of their p99 not ten are slower.
+/// Minimum number of requests: with fewer, less than ten are slower than p99.
 const FEW_REQUESTS: u64 = 1000;
-/// A shorter run shows no rare events.
+/// Minimum duration, s, to observe rare events.
 const SHORT_SECONDS: f64 = 1.0;
 
-/// The part `trace` of the section `workload`, for a device of `capacity` bytes, each of which stands for `scale`.
+/// The part `trace` of the section `workload`, for a device of `capacity` bytes, simulated at
+/// 1/`scale`.
 pub fn section(replayed: &Replayed, capacity: u64, scale: u32) -> Value {
     let mut section = json!({
         "addresses": replayed.mapping,
@@ -26,16 +27,16 @@ pub fn section(replayed: &Replayed, capacity: u64, scale: u32) -> Value {
     section
 }
 
-/// The run of a trace.
+/// Facts about the run of a trace.
 pub struct Evidence<'a> {
     pub replayed: &'a Replayed,
-    /// Completed requests, and the reads among them.
+    /// Number of completed requests, and of reads among them.
     pub requests: u64,
     pub reads: u64,
     pub seconds: f64,
-    /// The volumes of the trace use the same addresses.
+    /// True if the volumes of the trace share addresses.
     pub is_overlaid: bool,
-    /// All of the drive was overwritten at random before the run.
+    /// True if the whole drive was overwritten at random before the run.
     pub is_overwritten: bool,
 }
 
@@ -125,7 +126,7 @@ fn little(run: &Evidence<'_>) -> Option<Warning> {
     Some(Warning::new("little_evidence", message, figures))
 }
 
-/// Bytes with three digits.
+/// Bytes with three significant digits.
 fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut value = bytes as f64;
@@ -136,7 +137,7 @@ fn size(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{} {}", three(value), units[unit]) }
 }
 
-/// A time with three digits.
+/// A time with three significant digits.
 fn time(seconds: f64) -> String {
     match seconds {
         0.9995.. => format!("{} s", three(seconds)),
@@ -145,7 +146,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// A number with three digits, or all of its integer part.
+/// A number with three significant digits, or its whole integer part.
 fn three(value: f64) -> String {
     match value {
         99.95.. => format!("{value:.0}"),

@@ -1,7 +1,7 @@
 //! The record of every request of a run, as a Parquet file that is also a trace.
 //!
-//! Rows are in order of arrival. They are written in groups, so memory is bounded by a group and by
-//! the requests that are outstanding; the file has its name only when it is whole.
+//! Rows are in order of arrival and are written in groups, so memory is bounded by a group plus the
+//! outstanding requests. The file gets its name once it is complete.
 
 use crate::trace::output::{Compression as Wrapping, Output};
 use devices::latency::{HOST_QUEUE, LATENCY_PARTS};
@@ -17,13 +17,13 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows in a group: some MB in memory.
+/// Rows per group: a few MB in memory.
 const GROUP_ROWS: usize = 1 << 16;
 
-/// A column's number in a row.
+/// Value of a column for a completion.
 type Number = fn(&Completion) -> u64;
 
-/// The columns of whole numbers behind `op`. `start_ns` is when the request left the host.
+/// The whole-number columns after `op`. `start_ns` is the time at which the request left the host.
 const NUMBERS: [(&str, Number); 4] = [
     ("offset_bytes", |it| it.request.lba.0 * engine::SECTOR_BYTES),
     ("size_bytes", |it| it.request.bytes()),
@@ -31,21 +31,22 @@ const NUMBERS: [(&str, Number); 4] = [
     ("end_ns", |it| it.at),
 ];
 
-/// Writes completions in order.
+/// Writes the completions of a run in order of arrival.
 pub(crate) struct RequestLog {
     writer: SerializedFileWriter<Vec<u8>>,
     output: Output,
     rows: Vec<Completion>,
-    /// From the first request that is not answered: numbers are given in order of arrival.
+    /// Completions from the first outstanding request on; requests are numbered in order of
+    /// arrival.
     waiting: VecDeque<Option<Completion>>,
     first_waiting: u64,
-    /// Earlier requests have no row.
+    /// Start of the record; earlier requests have no row.
     from: Time,
     failed: Option<io::Error>,
 }
 
 impl RequestLog {
-    /// Begins a file that will be called `path`, of the requests that come at `from` or later.
+    /// Creates a file to be named `path`, for requests that arrive at `from` or later.
     pub(crate) fn create(path: &str, from: Time) -> io::Result<Self> {
         let output = Output::create(path, Wrapping::None)?;
         let mut schema = "message requests { required int64 arrival_ns (integer(64, false)); \
@@ -76,7 +77,8 @@ impl RequestLog {
         })
     }
 
-    /// Takes an answer. Where writing has failed nothing more is written, which [`finish`](Self::finish) tells.
+    /// Adds a completion. After a write error nothing more is written; [`finish`](Self::finish)
+    /// returns the error.
     pub(crate) fn record(&mut self, completion: &Completion) {
         if self.failed.is_some() {
             return;
@@ -98,7 +100,7 @@ impl RequestLog {
         }
     }
 
-    /// Completes the file and names it; a message if it had to be elsewhere.
+    /// Completes the file and names it; returns a message if it had to be stored elsewhere.
     pub(crate) fn finish(mut self) -> io::Result<Option<String>> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -1,12 +1,12 @@
-//! Results, schema 1: what a run found, ready to be written as JSON.
+//! Results, schema 1: the findings of a run, ready to be written as JSON.
 //!
-//! Times are microseconds as floats, counts integers. Values that do not exist (the write
-//! amplification of a run without writes) are null, never zero.
+//! Times are microseconds as floats, counts are integers. Undefined values (the write amplification
+//! of a run without writes) are null, never zero.
 //!
-//! A request that the device refused is counted by its status, and nowhere else: latencies, rates,
-//! bytes and the series over time count the requests that succeeded. So
-//! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
-//! where the first are those answered requests that came before the warm-up was over.
+//! A rejected request is counted by its status only: latencies, rates, bytes and time series cover
+//! successful requests. So `workload.asked = workload.warm_up + host.all.requests + host.all.failed
+//! + workload.unanswered`, where `workload.warm_up` counts the completed requests that arrived
+//! during the warm-up.
 
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
@@ -33,28 +33,28 @@ pub(crate) struct Collected {
     classes: Classes,
     series: TimeSeries,
     start: Option<Time>,
-    /// Requests that come before this instant are left out, and how many were.
+    /// End of the warm-up, and the number of requests excluded because they arrived before it.
     warm_up: Time,
     left_out: u64,
     /// Followed figures of the device, before the first arrival and at the end.
     followed: Option<(Followed, Followed)>,
-    /// The requests due and answered over time.
+    /// Requests due and completed over time.
     backlog: Backlog,
-    /// Stretches of an untimed run, which its time series cannot separate.
+    /// Stretches of an untimed run, which has no time series.
     untimed: Vec<Piece>,
-    /// Distribution of all writes.
+    /// Address coverage of all writes.
     reach: Reach,
 }
 
 impl Collected {
-    /// Statistics that tell these classes apart, of the requests that come at `warm_up` or later to a device
-    /// of that many sectors.
+    /// Statistics by class, for requests that arrive at `warm_up` or later, on a device of
+    /// `capacity_sectors`.
     pub(crate) fn of(classes: Vec<Class>, warm_up: Time, capacity_sectors: u64) -> Self {
         let reach = Reach::new(capacity_sectors);
         Collected { classes: Classes::new(classes), warm_up, reach, ..Collected::default() }
     }
 
-    /// Counts a request. Returns true for a measured one.
+    /// Counts a request. Returns true unless it belongs to the warm-up.
     pub(crate) fn record(&mut self, completion: &Completion) -> bool {
         self.reach.record(completion);
         if completion.submitted < self.warm_up {
@@ -69,7 +69,7 @@ impl Collected {
         true
     }
 
-    /// Samples the device before the events at `now`. Returns when to ask again.
+    /// Samples the device before the events at `now`. Returns the time of the next sample.
     pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>, load: Load) -> Time {
         if now < self.warm_up {
             self.start = Some(self.warm_up);
@@ -91,14 +91,14 @@ impl Collected {
         start + self.series.end_of_bin(since).min(Backlog::end_of_step(since))
     }
 
-    /// Notes how the device is at the end.
+    /// Records the state of the device at the end.
     pub(crate) fn sample_end(&mut self, figures: Option<Followed>) {
         if let (Some((_, last)), Some(figures)) = (&mut self.followed, figures) {
             *last = figures;
         }
     }
 
-    /// Notes the stretches of a run without time.
+    /// Records the stretches of an untimed run.
     pub(crate) fn untimed(&mut self, pieces: Vec<Piece>) {
         self.untimed = pieces;
     }
@@ -109,7 +109,7 @@ impl Collected {
         let bins = self.series.bins().len();
         let mut ends: Vec<_> = self.series.followed().iter().take(bins).copied().collect();
         ends.resize(bins, last);
-        // Events after the last answer belong to the last bin, however long they took.
+        // Events after the last completion belong to the last bin, regardless of their duration.
         if let Some(end) = ends.last_mut() {
             *end = last;
         }
@@ -189,13 +189,13 @@ impl Collected {
     }
 }
 
-/// Time of a run on this machine; the only part of the results that differs between repeats.
+/// Wall-clock time of a run; the only part of the results that differs between repeats.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Elapsed {
     pub(crate) wall_seconds: f64,
     pub(crate) requests_per_second: f64,
     pub(crate) page_operations_per_second: f64,
-    /// The threads used, and why fewer than requested.
+    /// The number of threads used, and the reason if fewer than requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<Threads>,
 }
@@ -209,17 +209,17 @@ pub(crate) struct Ran {
     pub(crate) notices: Vec<(&'static str, u64)>,
     /// Replayed part of a trace, if any.
     pub replayed: Option<Replayed>,
-    /// Keys of the workload that have no source.
+    /// Keys of the workload without a source.
     pub(crate) guessed: Vec<&'static str>,
     /// Outcome of timed arrivals.
     pub(crate) offered: Option<Offered>,
-    /// Submitted requests, and those without completion.
+    /// Submitted requests, and those without a completion.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
-    /// Settling that ended the run, if it did.
+    /// How the drive settled, if that ended the run.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
-    /// Requested power cuts; and the outcomes of commands, if there were any.
+    /// Requested power cuts, and the outcomes of commands, if any.
     pub(crate) cuts: Option<PowerCuts>,
     pub commands: Option<Value>,
 }
@@ -230,7 +230,7 @@ pub(crate) struct Results {
     pub(crate) capacity_bytes: u64,
     /// Bytes of the whole device per simulated byte.
     pub scale: u32,
-    /// The drive was brought into a state before the run, and how it settled then.
+    /// True if the drive was preconditioned or loaded before the run, and how it settled.
     pub(crate) was_prepared: bool,
     pub(crate) prepared: Option<Prepared>,
     pub(crate) ran: Ran,
@@ -245,7 +245,7 @@ impl Results {
         let ran = &self.ran;
         let began = ran.first.map_or(ran.last, |first| first.max(ran.collected.warm_up));
         let simulated_ns = ran.last - began;
-        // Flash pages sensed and programmed.
+        // Flash page operations: reads and programs.
         let operations = ["page_reads", "page_programs", "summary_programs"]
             .map(|name| self.report.count(&format!("flash.{name}")));
         let per_second = |count: u64| count as f64 / ran.wall_seconds.max(1e-9);
@@ -255,7 +255,7 @@ impl Results {
             page_operations_per_second: per_second(operations.iter().sum()),
             threads: Some(self.threads).filter(|threads| threads.asked > 1),
         };
-        // On a device with handles, named handles need no notice.
+        // On a device with placement handles, writes that name handles need no notice.
         let places = self.report.section("fdp").is_some();
         let noticed =
             ran.notices.iter().filter(|(name, _)| !places || *name != placed::NAMED_HANDLES);
@@ -310,8 +310,7 @@ impl Results {
         self.report.section("flash").is_some()
     }
 
-    /// Adds figures of the run to the device's sections: reads, power cuts, and how sure a figure
-    /// is.
+    /// Adds figures of the run to the device's sections: reads, power cuts, and uncertainties.
     fn complete(&self, results: &mut Value) {
         let ran = &self.ran;
         let cuts = ran.cuts.as_ref().map_or(&[][..], |it| &it.made);
@@ -331,15 +330,15 @@ impl Results {
         }
     }
 
-    /// Coverage of the writes. A trace is repeated as it is, other loads are samples of longer
-    /// ones.
+    /// Coverage of the writes. A preconditioning trace repeats equal writes; other loads are
+    /// samples of longer ones.
     fn reached(&self) -> Reached {
         let is_trace = self.experiment["workload"]["kind"] == "trace";
         let is_repeated = is_trace && self.prepared.as_ref().is_some_and(Prepared::is_own_load);
         self.ran.collected.reach.reached(is_repeated)
     }
 
-    /// The rate at which requests were due, where they come by the clock.
+    /// The rate at which requests were due, for timed arrivals.
     fn offered_iops(&self, began: Time) -> Option<f64> {
         let Offered { last, held_back } = self.ran.offered?;
         let span = last.saturating_sub(began);
@@ -353,7 +352,7 @@ impl Results {
             let last = offered.last.saturating_sub(collected.start?);
             collected.backlog.overload(last)
         });
-        // A cache reports the flash in front: it has neither the capacity nor the writes of the
+        // A cache reports its front flash, which has neither the capacity nor all writes of the
         // device.
         let is_all = self.has_flash() && self.report.section("cache").is_none();
         let mut found = warnings::warnings(&warnings::Facts {

@@ -1,5 +1,5 @@
-//! The life of a device in an experiment: built, preconditioned, used, examined. It is the same for the
-//! workload of a run ([`run`]) and the clients of a live device.
+//! The life of a device in an experiment: it is built, preconditioned, used and examined. The
+//! sequence is common to the workload of a run ([`run`]) and the clients of a live device.
 
 use crate::cache::CacheSettings;
 use crate::commands::drive_through;
@@ -33,7 +33,7 @@ use std::time::Instant;
 pub struct Progress {
     /// Current phase: `building` (the device), `loading`, `preconditioning`, `saving` or `running`.
     pub phase: &'static str,
-    /// Requests (or preconditioning writes) done in this phase.
+    /// Requests (or preconditioning writes) completed in this phase.
     pub done: u64,
     /// Expected number, if known.
     pub expected: Option<u64>,
@@ -48,9 +48,9 @@ pub struct RunSettings {
     pub check: bool,
     /// Parquet file for every request with times and latency parts.
     pub requests: Option<String>,
-    /// Threads for the run, 0 being as good as 1: it is over sooner, and nothing else differs.
+    /// Number of threads, 0 being equivalent to 1: affects only the duration of the run.
     pub threads: u32,
-    /// Cache of prepared states, if any; no result depends on it.
+    /// Cache of prepared states, if any; results do not depend on it.
     pub cache: Option<CacheSettings>,
 }
 
@@ -60,16 +60,16 @@ pub(crate) struct Session<'a> {
     supplied: &'a Supplied,
     preparation: Preparation<'a>,
     device: Box<dyn Model>,
-    /// Settling during preparation, if that ended it.
+    /// How the drive settled during preparation, if settling ended it.
     prepared: Option<Prepared>,
     threads: Threads,
     is_served: bool,
-    /// Messages about unwritable outputs: the run continues without them.
+    /// Messages about outputs that cannot be written; the run continues without them.
     unwritten: Vec<String>,
 }
 
 impl<'a> Session<'a> {
-    /// Builds the device; `tick` is called at intervals, and may end this.
+    /// Builds the device; `tick` is called at intervals and may end it.
     pub(crate) fn new(
         experiment: &'a Experiment,
         supplied: &'a Supplied,
@@ -101,8 +101,8 @@ impl<'a> Session<'a> {
     }
 
     /// Prepares the device's initial state, and saves it if requested. `tick` is called
-    /// periodically with the name of the phase, the writes done and, where known, those to do; it
-    /// may end this.
+    /// periodically with the name of the phase, the writes done and, if known, expected; it may end
+    /// the preparation.
     pub(crate) fn prepare(&mut self, tick: PhaseTick<'_>) -> Result<(), RunError> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
@@ -135,13 +135,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The device is served: it is saved at the end.
+    /// Marks the device as served: it is saved at the end.
     pub(crate) fn is_served(&mut self) {
         self.is_served = true;
     }
 
-    /// Fails when the policy that was supplied has failed: the drive then continues with another policy,
-    /// and its results must not be shown.
+    /// Fails if the supplied policy has failed: the drive then continued with another policy, so
+    /// its results are invalid.
     pub(crate) fn check_supplied(&self, requests: u64) -> Result<(), RunError> {
         let failure = self.experiment.device.policy_name().zip(self.supplied.failure());
         failure.map_or(Ok(()), |(name, problem)| {
@@ -150,13 +150,13 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Checks every invariant of the device.
+    /// Checks all invariants of the device.
     fn audit(&self) -> Result<(), RunError> {
         self.device.audit().map_err(RunError::Check)
     }
 
-    /// The results as JSON, keys in the order of the schema.
-    /// The device is as it is now, or was as `figures` say.
+    /// The results as JSON, keys in the order of the schema. The device's figures are taken now
+    /// unless `figures` are given.
     pub(crate) fn results(&mut self, ran: Ran, figures: Option<Figures>) -> Value {
         let timed = self.experiment.run.timed;
         let figures = figures.unwrap_or_else(|| Figures::of(&*self.device, ran.last, timed));
@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The results of what was done with a device of an experiment, keys in the order of the schema.
+/// The results of a run on the device of an experiment, keys in the order of the schema.
 pub(crate) fn results_of(
     experiment: &Experiment,
     device: &dyn Model,
@@ -245,7 +245,7 @@ impl Observer for Monitor<'_> {
         });
         self.interrupted |= flow.is_break();
         let settled = self.settling.as_ref().is_some_and(|it| it.rounds.is_over());
-        // There is no use in going on without the policy.
+        // Results without the policy would be useless.
         let gone = self.supplied.failure().is_some();
         if settled || gone { ControlFlow::Break(()) } else { flow }
     }
@@ -253,11 +253,11 @@ impl Observer for Monitor<'_> {
 
 /// Runs an experiment and returns its results as JSON text.
 ///
-/// `progress` is called every few thousand requests and may end the run.
+/// `progress` is called every few thousand requests and may stop the run.
 ///
 /// # Errors
-/// Input that only shows to be wrong now (a contradiction, a broken trace), an interruption, or a
-/// failed audit.
+/// Input errors detected only now (a contradiction, a corrupt trace), an interruption, or a failed
+/// audit.
 pub fn run(
     experiment: &Experiment,
     settings: &RunSettings,
@@ -269,7 +269,7 @@ pub fn run(
 /// `run` with supplied live objects, as for [`Experiment::supply_policy`].
 ///
 /// # Errors
-/// Also when one of them fails.
+/// See [`run`]; also when a supplied object fails.
 pub fn run_with(
     experiment: &Experiment,
     supplied: &Supplied,
@@ -279,7 +279,7 @@ pub fn run_with(
     run_gated(experiment, supplied, settings, None, progress)
 }
 
-/// `run_with` with the device behind a gate from its first request on.
+/// `run_with`, with the device behind a gate from its first request on.
 pub(crate) fn run_gated(
     experiment: &Experiment,
     supplied: &Supplied,
@@ -295,7 +295,7 @@ pub(crate) fn run_gated(
         Session::new(experiment, supplied, settings.threads, cache, &mut || progress(&building))?;
     let mut workload = build(experiment, &context(experiment, &*session.device))?;
     let workload = &mut *workload;
-    // Refusals precede the first output.
+    // All refusals precede the first output.
     commands::of(experiment, workload, &*session.device)?;
     endless::refuse(experiment, workload).map_err(|invalid| experiment.blame(&invalid))?;
     session.prepare(&mut |phase, done, expected| {
@@ -368,7 +368,7 @@ struct Drove {
     commands: Option<Value>,
 }
 
-/// The run without a cut: how it ended, and the events of the device.
+/// Rehearses the run without power cuts: returns its outcome and the number of device events.
 fn rehearse(
     experiment: &Experiment,
     (supplied, cache): (&Supplied, Option<&CacheSettings>),
@@ -393,7 +393,7 @@ fn rehearse(
     Ok((driven, counted.seen))
 }
 
-/// When the last request may come, and whether the run is over when the drive has settled.
+/// Latest arrival of a request, and true if the run ends when the drive has settled.
 fn until(experiment: &Experiment) -> (Time, bool) {
     match experiment.run.until {
         Until::End => (Time::MAX, false),
@@ -456,7 +456,7 @@ fn ask(
     Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), commands })
 }
 
-/// Preconditioning can exceed the memory of a large machine.
+/// Refuses a preconditioning that exceeds the memory left.
 fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), InputError> {
     let run = &experiment.run;
     let share = match run.precondition {
@@ -466,7 +466,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
     };
     let needed = device.memory(share);
     if needed <= MOST_MEMORY {
-        // The memory of the initial state is allocated already.
+        // The memory of the initial state is already allocated.
         let more = needed.saturating_sub(experiment.device.first_memory());
         let what = format!("run.precondition = \"{}\"", run.precondition);
         let checked = fits::check_written(experiment.device.kind(), &what, more);
@@ -483,7 +483,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
     Err(experiment.blame(&Invalid::new(&["run.precondition", "device.logical_page"], problem)))
 }
 
-/// Refusal of a run without requests after its warm-up.
+/// The error for a run without requests after its warm-up.
 fn all_warm_up(last: Time) -> Invalid {
     let problem = format!(
         "the run ended after {}, and nothing was asked once the warm-up was over; make that shorter \

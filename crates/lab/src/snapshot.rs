@@ -1,7 +1,7 @@
 //! Drives in files: the state of a device, saved once and loaded by any number of runs.
 //!
-//! A file begins with a line that says what it is, and the version of what follows: the state in
-//! postcard's encoding, compressed by Zstandard, whose frame carries a checksum of the content.
+//! A file begins with a line that identifies it and states the format version. The state follows in
+//! postcard's encoding, compressed by Zstandard with a checksum of the content.
 
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
@@ -20,16 +20,16 @@ use std::path::Path;
 const MAGIC: &[u8] = b"ssdlab drive\n";
 /// 3: tables of page numbers leave out what was never written, and a page number may have 40 bits.
 const VERSION: u32 = 4;
-/// The texts of a state, keys and their values, have room in this many bytes.
+/// Maximum size of the texts in a state (keys and values), bytes.
 const TEXTS: usize = 1 << 20;
-/// Maximum bytes read from the state of another drive, to find out whether the file is damaged.
+/// Maximum bytes read from the state of a different drive, to check if the file is corrupt.
 const MOST_OF_ANOTHER: u64 = 1 << 32;
-/// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
+/// Zstandard's fastest regular level: stamps and maps of random writes hardly compress.
 const LEVEL: i32 = 1;
-/// Bytes of a state between two calls of the caller: a few milliseconds of work.
+/// Bytes of a state between two calls of `tick`: a few milliseconds of work.
 const ASK_AFTER: usize = 1 << 19;
 
-/// Restores the experiment's saved drive, if any. `tick` is called at intervals, and may end this.
+/// Restores the experiment's saved drive, if any. `tick` is called at intervals and may end it.
 pub(crate) fn load_drive(
     run: &RunConfig,
     device: &mut dyn Model,
@@ -48,7 +48,7 @@ pub(crate) fn load_drive(
     Ok(())
 }
 
-/// Calls the caller, and notes an end.
+/// Calls `tick`, and records a stop.
 fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlow<()> + 'a {
     move || {
         let flow = tick();
@@ -57,17 +57,17 @@ fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlo
     }
 }
 
-/// Refuses a file in the place of the drive that is to be saved, unless it is such a drive itself.
+/// Refuses to overwrite a file that is not a saved drive.
 fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
     let Some(path) = &run.save_drive else { return Ok(()) };
     check_place(Path::new(path))
         .map_err(|problem| RunError::Input(format!("run.save_drive = \"{path}\": {problem}")))
 }
 
-/// A drive may be saved there: at a place without a file, or over another drive.
+/// Checks that a drive may be saved at `path`: the file does not exist, or is a saved drive.
 ///
 /// # Errors
-/// Why not.
+/// The reason for a refusal.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
     let Ok(facts) = std::fs::metadata(path) else { return Ok(()) };
@@ -84,8 +84,8 @@ pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
     )
 }
 
-/// Saves the drive, if a file is named; a message if it could not be saved there. `tick` is called
-/// at intervals, and may end this.
+/// Saves the drive, if a file is named; returns a message if it could not be saved there. `tick` is
+/// called at intervals and may end it.
 pub(crate) fn save_drive(
     run: &RunConfig,
     device: &dyn Persist,
@@ -115,8 +115,8 @@ pub(crate) fn save_drive(
     }
 }
 
-/// Writes a state to `path` atomically, after the caller's header; where it is, if it could not be
-/// there.
+/// Writes a state to `path` atomically, after the caller's header; returns a message with the
+/// location if it had to be stored elsewhere.
 pub(crate) fn save(
     snapshot: &Snapshot,
     path: &Path,
@@ -137,7 +137,8 @@ pub(crate) fn save(
     encoder.finish()?.finish()
 }
 
-/// A reader or writer of a state: after a number of bytes it asks whether to go on, and fails if not.
+/// A reader or writer of a state that calls `tick` at intervals of bytes, and fails if told to
+/// stop.
 struct Asking<'a, T> {
     inner: T,
     tick: Tick<'a>,
@@ -204,7 +205,7 @@ impl<W: Write> Write for Told<W> {
     }
 }
 
-/// Restores `device` from the file at `path`, behind a head, which is returned.
+/// Restores `device` from the file at `path`, after a header, which is returned.
 pub(crate) fn load_behind<const HEAD: usize>(
     device: &mut dyn Persist,
     path: &Path,
@@ -247,14 +248,15 @@ fn load_from(
     let decoder = zstd::Decoder::with_buffer(file).map_err(|error| damaged(&error))?;
     let decoder = Asking { inner: decoder, tick, left: ASK_AFTER };
     let mut texts = vec![0; TEXTS];
-    // A few bytes of a compressed file may expand to any size: sizes are limited by the device's,
-    // first for texts, then, once they match, for the rest.
+    // A few bytes of a compressed file may expand to any size. So sizes are limited: first for the
+    // texts, then, once they match, by the device's own size.
     let reader = BufReader::new(decoder).take(TEXTS as u64);
     let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
     let (shape, (mut rest, _)) = read.map_err(|error| damaged(&error))?;
     let room = match device.room(&shape) {
         Ok(room) => room,
-        // A damaged file is reported as such, whatever else is wrong; the checksum comes last.
+        // Corruption is reported first, even if other errors exist; the checksum comes last in the
+        // file.
         Err(problem) => {
             rest.set_limit(MOST_OF_ANOTHER);
             let read = std::io::copy(&mut rest, &mut std::io::sink());
@@ -270,7 +272,7 @@ fn load_from(
             "it is longer than {} bytes, the most for a drive of this configuration",
             room.bytes()
         )),
-        // The library drops the device's message.
+        // The library discards the device's message.
         (Err(postcard::Error::SerdeDeCustom), _) => {
             Err(damaged(&"its tables do not fit the configuration of the drive"))
         }

@@ -1,14 +1,14 @@
-//! Steady state of SNIA's Performance Test Specification: over a window of rounds the figure ranges
-//! over at most a fifth of its mean, and the fitted line rises or falls by at most a tenth. A drive
-//! that is preconditioned by its own workload has to have stopped drifting as well: skewed loads
-//! reach their steady state slowly, and a tenth in a window would hide that.
+//! Steady state by SNIA's Performance Test Specification: over a window of rounds the figure varies
+//! by at most a fifth of its mean, and its linear fit rises or falls by at most a tenth. For a
+//! drive preconditioned by its own workload, drift must have ended as well: skewed loads reach
+//! steady state slowly, and a tenth per window would hide that.
 
 use crate::config::{Metric, Steady};
 use engine::{Completion, Time};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Settling of the figure of the rounds, for the results.
+/// Settling of a figure over rounds, for the results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SteadyState {
     metric: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct SteadyState {
     window_mean: Option<f64>,
     range_share: Option<f64>,
     slope_share: Option<f64>,
-    /// Rounds of the window.
+    /// Number of rounds in the window.
     #[serde(skip)]
     window: usize,
 }
@@ -41,23 +41,24 @@ pub(crate) struct Prepared {
     pub(crate) state: SteadyState,
     /// Load: the `workload` itself, or `uniform` random pages.
     pub(crate) load: &'static str,
-    /// Why the pages were uniform.
+    /// Reason for uniform pages.
     pub(crate) because: Option<Cow<'static, str>>,
     /// Written bytes, in capacities of the drive.
     pub(crate) capacities_written: f64,
-    /// Drift of the workload itself: how far the last third of the rounds is from the third before.
+    /// Drift under the workload itself: relative difference of the last third of the rounds from
+    /// the preceding third.
     pub(crate) drift: Option<f64>,
-    /// True if the maximum of rounds passed.
+    /// True if the maximum number of rounds was reached.
     #[serde(skip)]
     pub(crate) is_given_up: bool,
 }
 
-/// The workload as the load, and the alternative.
+/// Names of the loads: the workload, and the alternative.
 const OWN: &str = "workload";
 const UNIFORM: &str = "uniform";
 
 impl Prepared {
-    /// Settling in these rounds.
+    /// How the drive settled in these rounds.
     pub fn of(
         rounds: &Rounds,
         is_own_load: bool,
@@ -74,7 +75,7 @@ impl Prepared {
         }
     }
 
-    /// The workload itself prepared the drive.
+    /// True if the workload itself prepared the drive.
     pub fn is_own_load(&self) -> bool {
         self.load == OWN
     }
@@ -90,10 +91,11 @@ pub(crate) struct Rounds {
     drift: Option<f64>,
 }
 
-/// Maximum drift under the workload itself: as little as means of a few rounds tell apart.
+/// Maximum drift under the workload itself: the smallest difference that means over a few rounds
+/// can resolve.
 const MOST_DRIFT: f64 = 0.01;
 
-/// Mean of a window, with relative range and rise of the fitted line.
+/// Mean of a window, with the relative range and the relative rise of the linear fit.
 fn shape(window: &[f64]) -> (f64, f64, f64) {
     let count = window.len() as f64;
     let mean = window.iter().sum::<f64>() / count;
@@ -113,13 +115,13 @@ impl Rounds {
         Rounds { rules: rules.clone(), metric, figures: Vec::new(), drift: None }
     }
 
-    /// Rounds of the write amplification under the workload itself.
+    /// Rounds of write amplification under the workload itself.
     pub(crate) fn of_workload(rules: &Steady) -> Rounds {
         Rounds { drift: Some(MOST_DRIFT), ..Rounds::new(rules, "write_amplification") }
     }
 
-    /// Relative difference of the last third of the rounds from the preceding third. Both grow with
-    /// the run, so that however slow a change is, it shows before it is over.
+    /// Relative difference of the last third of the rounds from the preceding third. Both thirds
+    /// grow with the run, so even slow changes are detected.
     pub(crate) fn drift(&self) -> Option<f64> {
         let third = (self.figures.len() / 3).max(1);
         let (before, last) = self.figures.split_at(self.figures.len().checked_sub(third)?);
@@ -152,7 +154,7 @@ impl Rounds {
         self.is_steady() || self.figures.len() >= self.rules.rounds as usize
     }
 
-    /// True if unsettled after the maximum of rounds.
+    /// True if unsettled after the maximum number of rounds.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.is_steady() && self.is_over()
     }
@@ -176,7 +178,7 @@ pub(crate) struct Settling {
     pub(crate) rounds: Rounds,
     metric: Metric,
     round_ns: Time,
-    /// When the present round ends; 0 before the first completion.
+    /// End of the current round; 0 before the first completion.
     end: Time,
     requests: u64,
     latency_ns: u128,
@@ -218,7 +220,8 @@ mod tests {
         (rounds.figures.len(), rounds.state().steady)
     }
 
-    /// Falls by three tenths with a time constant of twelve rounds: within the specification's limits at once.
+    /// A fall by 30 % with a time constant of twelve rounds: always within the specification's
+    /// limits.
     #[test]
     fn a_slow_drift_is_not_a_steady_state() {
         let slow = |round: u32| 1.0 - 0.3 * (1.0 - libm::exp(-f64::from(round) / 12.0));
@@ -236,10 +239,10 @@ mod tests {
     #[test]
     fn settles_as_the_specification_says() {
         assert_eq!(rounds_until_over(&[4.0]), (5, true));
-        // A range of less than a fifth of the mean, without a rise.
+        // A range below a fifth of the mean, without a trend.
         assert_eq!(rounds_until_over(&[1.09, 0.91, 1.0, 0.91, 1.09]), (5, true));
         assert_eq!(rounds_until_over(&[1.2, 0.8]), (25, false));
-        // The initial fall exceeds a tenth of the mean within a window, the later one does not.
+        // The initial fall exceeds a tenth of the mean within a window, the later fall does not.
         let falling = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 3.0, 3.0, 3.0, 3.0];
         assert_eq!(rounds_until_over(&falling), (11, true));
         let (mean, range, slope) = shape(&[1.0, 1.1, 1.2, 1.3, 1.4]);

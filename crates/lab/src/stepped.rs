@@ -1,9 +1,9 @@
-//! A drive that another program steps: it hands over requests with their times, asks when something happens
-//! next, and lets time pass as far as it likes.
+//! A drive stepped by another program, which submits requests with their times, queries the next
+//! event, and advances time in steps of any size.
 //!
-//! The steps change no result: they are cut from the loop of a run (`engine::drive`), which goes from event to
-//! event and from arrival to arrival. A request waits here until its time has come, so it may be handed over
-//! early. Every mistake of the caller is a [`StepError`] and leaves the drive as it was.
+//! The steps do not change results: they divide the loop of a run (`engine::drive`), which proceeds
+//! by events and arrivals. A request waits here until its arrival time, so it may be submitted
+//! early. Every mistake of the caller is a [`StepError`] and leaves the drive unchanged.
 
 use crate::cache::CacheSettings;
 use crate::commands;
@@ -27,21 +27,21 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{fmt, mem};
 
-/// Events between two calls of the caller.
+/// Events between two calls of `tick`.
 const TICK: u32 = 1 << 13;
 /// Latest valid arrival: 500 years, as in a run.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
-/// A request of a program to a drive.
+/// A host request to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRequest {
     /// The operation.
     pub op: Op,
     /// Start, bytes; a multiple of 512.
     pub offset: u64,
-    /// Length, bytes; a multiple of 512, and 0 only where the operation has none.
+    /// Length, bytes; a multiple of 512, and 0 only for operations without a range.
     pub bytes: u64,
-    /// The placement handle of a write; 255 is none.
+    /// The placement handle of a write; 255 means none.
     pub handle: Option<u8>,
     /// The submission queue.
     pub queue: u16,
@@ -56,28 +56,28 @@ impl HostRequest {
     }
 }
 
-/// Error of a stepped drive; it is as it was.
+/// Error of a stepped drive, which stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepError {
-    /// The time lies before the present of the drive: both, ns.
+    /// The time precedes the drive's current time: both, ns.
     Past(Time, Time),
-    /// The time lies after the last that a drive reaches, ns.
+    /// The time exceeds the latest valid time, ns.
     Late(Time),
-    /// A place or a length is no multiple of a sector: its name, and its bytes.
+    /// An offset or a length is not a multiple of a sector: its name, and its bytes.
     Unaligned(&'static str, u64),
     /// The request has no length.
     Empty(Op),
-    /// The range goes beyond the end: its first byte, its length, and the capacity.
+    /// The range exceeds the capacity: its first byte, its length, and the capacity.
     Beyond(u64, u64, u64),
-    /// The drive does not know the operation: its name, and the known ones.
+    /// The drive does not support the operation: its name, and the supported ones.
     Unknown(String, String),
-    /// The drive is at work, and only one at rest can be saved.
+    /// The drive is busy, and only an idle drive can be saved.
     AtWork,
     /// The device has no state to save or clone, with the reason.
     Stateless(&'static str),
-    /// The caller has ended the step; what was answered is still there.
+    /// The caller has stopped the step; completions so far are kept.
     Interrupted,
-    /// The file or the policy of the user has failed, or the system.
+    /// The user's file or policy, or the system, has failed.
     Run(RunError),
 }
 
@@ -147,28 +147,28 @@ pub struct SteppedDrive {
     threads: Threads,
     /// Future requests by time and order of submission.
     coming: VecDeque<Arrival>,
-    /// The present: all before it has happened.
+    /// Current time: all earlier events have occurred.
     now: Time,
     next_tag: u64,
-    /// Requests submitted to the device, and the outstanding ones.
+    /// Number of requests submitted to the device, and of outstanding ones.
     asked: u64,
     outstanding: u64,
     first: Option<Time>,
     sample_at: Time,
     collected: Collected,
     answers: Vec<Completion>,
-    /// The answers are of a step that was ended, and its caller has not seen them.
+    /// True if the completions are from a stopped step, and the caller has not seen them.
     are_unseen: bool,
     started: Instant,
 }
 
 impl SteppedDrive {
-    /// Builds and prepares the device of an experiment: `run.precondition`, `run.load_drive`, `run.age`; with as many
-    /// threads, 0 being as good as 1. Of the workload nothing is used. `tick` gets the phase, the writes done and those
-    /// to do, and may end this.
+    /// Builds and prepares the device of an experiment (`run.precondition`, `run.load_drive`,
+    /// `run.age`), with `threads` threads, 0 being equivalent to 1. The workload is not used.
+    /// `tick` gets the phase, the writes done and the writes expected, and may end the preparation.
     ///
     /// # Errors
-    /// A contradiction, a file that cannot be read, an interruption, or a key of a run that has no effect here.
+    /// A contradiction, an unreadable file, an interruption, or a run key without effect here.
     pub fn new(
         experiment: Experiment,
         supplied: Supplied,
@@ -210,12 +210,12 @@ impl SteppedDrive {
         self.device.capacity_sectors() * SECTOR_BYTES
     }
 
-    /// The present, ns: all before it has happened.
+    /// The current time, ns: all earlier events have occurred.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Requests without an answer yet, those included whose time has not come.
+    /// Requests without a completion, including future ones.
     pub fn outstanding(&self) -> u64 {
         self.outstanding + self.coming.len() as u64
     }
@@ -223,7 +223,7 @@ impl SteppedDrive {
     /// Operation by its name in results.
     ///
     /// # Errors
-    /// When the drive does not know it.
+    /// When the drive does not support it.
     pub fn op(&self, name: &str) -> Result<Op, StepError> {
         let found = Op::ALL.into_iter().find(|op| op.name() == name);
         found.filter(|op| self.knows(*op)).ok_or_else(|| self.unknown(name))
@@ -238,11 +238,11 @@ impl SteppedDrive {
         StepError::Unknown(name.to_owned(), known.collect::<Vec<_>>().join(", "))
     }
 
-    /// Submits a request that arrives at an instant, ns, possibly in the future. Returns its tag:
-    /// 0, 1, ... in the order of the calls. Requests of one instant come in that order too.
+    /// Submits a request that arrives at time `at`, ns, possibly in the future. Returns its tag:
+    /// 0, 1, ... in the order of the calls. Requests with equal times keep that order.
     ///
     /// # Errors
-    /// A time in the past, an operation that the drive does not know, or a range that it does not have.
+    /// A time in the past, an unsupported operation, or a range beyond the capacity.
     pub fn submit(&mut self, at: Time, asked: HostRequest) -> Result<u64, StepError> {
         let arrival = self.arrival(at, asked)?;
         if self.coming.back().is_none_or(|last| last.at <= at) {
@@ -255,11 +255,11 @@ impl SteppedDrive {
         Ok(arrival.request.id)
     }
 
-    /// Submits many requests in any order of time, all or none. Returns the tag of the first; the
-    /// others follow.
+    /// Submits many requests in any time order, all or none. Returns the tag of the first; the
+    /// other tags are consecutive.
     ///
     /// # Errors
-    /// As of [`submit`](Self::submit), with the number of the request, from 0.
+    /// See [`submit`](Self::submit), with the index of the request, from 0.
     pub fn submit_many(
         &mut self,
         asked: impl IntoIterator<Item = (Time, HostRequest)>,
@@ -319,19 +319,18 @@ impl SteppedDrive {
         Ok(Arrival { at, request })
     }
 
-    /// Time of the next event, ns: a request comes, or the drive has an event of its own, which
-    /// need not be an answer. `None` while it waits for requests only.
+    /// Time of the next event, ns: an arrival, or an event of the drive, which may not be a
+    /// completion. `None` while the drive only waits for requests.
     pub fn next_event(&self) -> Option<Time> {
         let coming = self.coming.front().map(|arrival| arrival.at);
         self.device.next_event().into_iter().chain(coming).min()
     }
 
-    /// Advances to an instant, ns, and returns the completions in order. `tick` is called at
-    /// intervals, and may stop early; `tick` is called at intervals, and may stop early; the next
-    /// call returns the completions so far.
+    /// Advances to time `to`, ns, and returns the completions in order. `tick` is called at
+    /// intervals and may stop early; the next call then returns the completions so far.
     ///
     /// # Errors
-    /// A time in the past, an interruption, or the failure of a cleaning policy from outside.
+    /// A time in the past, an interruption, or the failure of an external cleaning policy.
     pub fn advance(
         &mut self,
         to: Time,
@@ -348,10 +347,10 @@ impl SteppedDrive {
         Ok(&self.answers)
     }
 
-    /// Lets time pass until everything is answered that was handed over, as a run ends.
+    /// Advances until all submitted requests are completed, as at the end of a run.
     ///
     /// # Errors
-    /// As of [`advance`](Self::advance).
+    /// See [`advance`](Self::advance).
     pub fn answer_all(
         &mut self,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
@@ -360,12 +359,13 @@ impl SteppedDrive {
         Ok(&self.answers)
     }
 
-    /// Takes the answers of the last step, which are then the caller's.
+    /// Takes the completions of the last step.
     pub fn take_answers(&mut self) -> Vec<Completion> {
         mem::take(&mut self.answers)
     }
 
-    /// Lets happen all up to `to`, or until everything is answered: the loop of a run whose answers change no request.
+    /// Advances to `to`, or until all requests are completed: the loop of a run whose completions
+    /// affect no requests.
     fn step(
         &mut self,
         to: Time,
@@ -396,8 +396,7 @@ impl SteppedDrive {
                 break;
             }
             self.sample(event);
-            // Advance to the next possible event: an arrival, a look at the device, or the end of
-            // the step.
+            // Advance to the next possible event: an arrival, a sample, or the end of the step.
             let limit = arrival.min(self.sample_at.saturating_sub(1)).min(to).max(event);
             let known = self.answers.len();
             let Some(at) = self.device.advance_to_answer(limit, &mut self.answers) else {
@@ -432,7 +431,7 @@ impl SteppedDrive {
         }
     }
 
-    /// Fails when the policy from outside has failed: the drive continues with another then.
+    /// Fails if the external policy has failed: the drive then continues with another policy.
     fn check_supplied(&self) -> Result<(), StepError> {
         let Some(problem) = self.supplied.failure() else { return Ok(()) };
         let name = self.experiment.device.policy_name().map_or("", |it| it.as_str());
@@ -441,7 +440,8 @@ impl SteppedDrive {
         Err(StepError::Run(RunError::Policy { problem, requests }))
     }
 
-    /// The results up to the present, as JSON in the schema of a run: its experiment has no workload.
+    /// The results up to the current time, as JSON in the schema of a run; the experiment has no
+    /// workload.
     pub fn report(&self) -> Value {
         let figures = Figures::of(&*self.device, self.now, true);
         let ran = Ran {
@@ -470,11 +470,11 @@ impl SteppedDrive {
         results
     }
 
-    /// Writes the drive to a file atomically; any experiment of such a drive begins with it
+    /// Saves the drive to a file atomically; an experiment with an equal drive can start from it
     /// (`run.load_drive`). As with `run.save_drive`, its SLC cache is folded.
     ///
     /// # Errors
-    /// When the drive is at work or has no state, or the file cannot be written.
+    /// When the drive is busy or has no state, or the file cannot be written.
     pub fn save(
         &self,
         path: &Path,
@@ -501,12 +501,13 @@ impl SteppedDrive {
         Err(StepError::Run(RunError::System(problem)))
     }
 
-    /// The host shuts the drive down: what its write buffer holds is written to the flash, in time. The drive has events
-    /// until it rests, and takes requests as before. Another drive begins with an empty buffer too, so the buffer must
-    /// be empty where a drive is [saved](Self::save); a volatile one is emptied by a flush as well.
+    /// Shuts the drive down: its write buffer is written to the flash, in simulated time. The drive
+    /// has events until it is idle, and still accepts requests. A restored drive starts with an
+    /// empty buffer, so the buffer must be empty when a drive is [saved](Self::save); a flush also
+    /// empties a volatile buffer.
     ///
     /// # Errors
-    /// When requests are not answered.
+    /// When requests are outstanding.
     pub fn shut_down(&mut self) -> Result<(), StepError> {
         if self.outstanding() > 0 {
             return Err(StepError::AtWork);
@@ -515,10 +516,10 @@ impl SteppedDrive {
         Ok(())
     }
 
-    /// An independent clone of the drive at any time, with its report.
+    /// An independent clone of the drive in any state, with its statistics.
     ///
     /// # Errors
-    /// When it has a cleaning policy from outside, or there is no memory for another.
+    /// When it has an external cleaning policy, or memory is insufficient for a clone.
     pub fn try_clone(&self) -> Result<SteppedDrive, StepError> {
         if self.supplied.policy.is_some() {
             return Err(StepError::Stateless(
@@ -561,7 +562,7 @@ impl SteppedDrive {
 const STATELESS: StepError =
     StepError::Stateless("this device has no state that could be saved or cloned");
 
-/// Refuses keys of a run that have no effect on a drive that is stepped.
+/// Refuses run keys that have no effect on a stepped drive.
 fn refuse_keys(experiment: &Experiment) -> Result<(), RunError> {
     let (run, default) = (&experiment.run, RunConfig::default());
     let stated = [

@@ -1,4 +1,4 @@
-//! Tables as Parquet: what a sweep found, for pandas, Polars and the like.
+//! Tables as Parquet: the results of a sweep, for pandas, Polars and similar libraries.
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -89,7 +89,7 @@ fn encoded(columns: &[(String, Column)]) -> Result<Vec<u8>, ParquetError> {
     writer.into_inner()
 }
 
-/// Writes the next column: the values that are there, and where they are.
+/// Writes the next column: its non-null values, and their positions.
 fn write<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -1,4 +1,4 @@
-//! Threads that prepare a device: they shorten a run, and no result tells how many there were.
+//! Threads that prepare a device: they shorten a run, and results do not depend on their number.
 
 use devices::{Job, Writes};
 use engine::{Random, Xoshiro256};
@@ -6,11 +6,11 @@ use serde::Serialize;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The threads of a preparation: how many were requested, how many were used, and why fewer.
+/// The threads of a preparation: number requested, number used, and the reason for using fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Threads {
     pub(crate) asked: u32,
-    /// Threads that prepared the device; 0 where nothing was to be written.
+    /// Number of threads that prepared the device; 0 if nothing was written.
     pub(crate) preparing: u32,
     /// Reason for fewer threads than requested.
     pub(crate) preparing_alone: Option<&'static str>,
@@ -22,7 +22,7 @@ impl Threads {
         Threads { asked, preparing: 0, preparing_alone: None }
     }
 
-    /// Notes how many threads precondition the device, or why it is only one.
+    /// Records the number of threads that precondition the device, or the reason for using one.
     pub(crate) fn prepare(&mut self, divided: Result<u32, &'static str>) {
         self.preparing = divided.unwrap_or(1).max(self.preparing);
         self.preparing_alone = divided.err().or(self.preparing_alone);
@@ -34,7 +34,7 @@ impl Threads {
 
 const NO_MORE_PARTS: &str = "the device has no more independent parts";
 
-/// Runs jobs in parallel, the first in this thread.
+/// Runs jobs in parallel, the first one in this thread.
 pub(crate) fn side_by_side(jobs: Vec<Job<'_>>) {
     let mut jobs = jobs.into_iter();
     let first = jobs.next();
@@ -50,19 +50,20 @@ pub(crate) fn side_by_side(jobs: Vec<Job<'_>>) {
 
 /// The next overwrites of a preparation.
 pub(crate) struct Stretch {
-    /// From where random pages are drawn; in order without.
+    /// Generator of random pages; `None` for sequential pages.
     pub(crate) random: Option<Xoshiro256>,
     pub(crate) first: u64,
     pub(crate) count: u64,
-    /// Pages of the device.
+    /// Number of pages of the device.
     pub(crate) pages: u64,
-    /// The generator when all is drawn.
+    /// State of the generator after all draws.
     pub(crate) after: OnceLock<Xoshiro256>,
 }
 
 impl Writes for Stretch {
     fn each(&self, take: &mut dyn FnMut(&[u64])) {
-        // Each thread finds its own share of a batch, and lets its part fetch what that will need.
+        // Each thread finds its own share of a batch, and its part of the device prefetches the
+        // data.
         const BATCH: u64 = 2048;
         let mut random = self.random.clone();
         let mut batch = Vec::with_capacity(BATCH as usize);
@@ -84,7 +85,7 @@ impl Writes for Stretch {
     }
 }
 
-/// Number of overwrites in a stretch: few enough that progress is reported often.
+/// Number of overwrites per stretch: few enough for frequent progress reports.
 pub(crate) struct Pace {
     writes: u64,
 }
@@ -96,7 +97,8 @@ impl Pace {
         Pace { writes: 1 << 13 }
     }
 
-    /// Has a stretch done, whose length `most` bounds, by `work`, which returns it.
+    /// Runs `work` on a stretch of at most `most` overwrites, and adapts the length of later
+    /// stretches to its duration.
     #[expect(
         clippy::disallowed_methods,
         reason = "decides when to look up; no result depends on it"

@@ -1,8 +1,7 @@
-//! Traces without a device: what one holds, how its lines are read, the same in another
-//! format.
+//! Traces without a device: statistics, parsed lines, and conversion to other formats.
 //!
-//! Traces are streamed: memory grows with the pages that a trace touches, never with its length.
-//! A trace is read in the order of its file; nothing here puts it in order or on a device.
+//! Traces are streamed: memory grows with the pages that a trace accesses, not with its length.
+//! Requests are processed in file order, without sorting or mapping to a device.
 
 mod arrivals;
 mod bytes;
@@ -30,11 +29,11 @@ use workloads::{
 /// Error about a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceError {
-    /// The trace or a declared property is wrong.
+    /// The trace or a declared property is invalid.
     Input(String),
     /// Stopped by the caller.
     Interrupted {
-        /// Requests that had been read by then.
+        /// Number of requests read before.
         requests: u64,
     },
     /// The result cannot be written.
@@ -65,7 +64,7 @@ pub struct TraceProgress {
     pub expected_bytes: Option<u64>,
 }
 
-/// Called every few thousand requests; may end the work.
+/// Called every few thousand requests; may stop the work.
 pub type Watch<'a> = &'a mut dyn FnMut(&TraceProgress) -> ControlFlow<()>;
 
 /// Keys of the trace kind for reading and selection.
@@ -83,13 +82,13 @@ const READING: [&str; 11] = [
     "duration",
 ];
 
-/// Counts of changes, as opposed to skipped lines or records.
+/// Counts of changed requests, as opposed to skipped lines or records.
 const CHANGES: [&str; 3] = ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
 
 /// Requests between two reports.
 const REPORT_REQUESTS: u64 = 4096;
 
-/// Seed for inspecting a trace; a run has its own.
+/// Seed for drawing directions in an inspected trace; a run has its own.
 const SEED: u64 = 42;
 
 /// A trace being read from its start.
@@ -135,7 +134,7 @@ impl Reading {
         })
     }
 
-    /// The next request of the devices that were chosen.
+    /// The next request of the selected devices.
     pub fn next(&mut self, watch: Watch<'_>) -> Result<Option<Record>, TraceError> {
         while self.left > 0 {
             self.report(watch)?;
@@ -187,7 +186,7 @@ impl Reading {
         self.records.format().name
     }
 
-    /// Counts of omissions and of changes, by reason.
+    /// Counts of skipped and of changed requests, by reason.
     pub fn counted(&self) -> (Value, Value) {
         let object = |changes: bool| -> serde_json::Map<String, Value> {
             let all = self.records.counted().into_iter();
@@ -203,7 +202,7 @@ impl Reading {
     }
 }
 
-/// Options of a trace, from an object of keys of the trace kind.
+/// Trace options from an object with keys of the trace kind.
 fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
     let stated: serde_json::Map<String, Value> =
         serde_json::from_str(options_json).map_err(|error| {
@@ -229,7 +228,7 @@ fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
     }
 }
 
-/// Takes the key `capacity`, which says nothing of how a trace is read, out of the options.
+/// Removes the key `capacity`, which does not affect reading, from the options.
 fn take_capacity(options_json: &str) -> Result<(Option<u64>, String), TraceError> {
     let Ok(mut stated) = serde_json::from_str::<serde_json::Map<String, Value>>(options_json)
     else {
@@ -241,11 +240,11 @@ fn take_capacity(options_json: &str) -> Result<(Option<u64>, String), TraceError
     Ok((Some(bytes.bytes() / engine::SECTOR_BYTES), Value::Object(stated).to_string()))
 }
 
-/// Statistics of a trace, as JSON text; `options_json` is an object of keys that say how to read
-/// it, and perhaps `capacity`, of the device that it is meant for.
+/// Statistics of a trace, as JSON text; `options_json` is an object of keys for reading the trace,
+/// with an optional `capacity` of the target device.
 ///
 /// # Errors
-/// When the trace or an option is wrong, or `watch` ends it.
+/// When the trace or an option is invalid, or `watch` stops the work.
 pub fn trace_info(path: &str, options_json: &str, watch: Watch<'_>) -> Result<String, TraceError> {
     let (capacity, options_json) = take_capacity(options_json)?;
     let mut reading = Reading::open(path, &options_json)?;
@@ -263,10 +262,10 @@ pub fn trace_info(path: &str, options_json: &str, watch: Watch<'_>) -> Result<St
     Ok(info.to_string())
 }
 
-/// The first `count` requests of a trace, each with the line it came from, as JSON text.
+/// The first `count` requests of a trace, each with its source line, as JSON text.
 ///
 /// # Errors
-/// When the trace or an option is wrong, or `watch` ends it.
+/// When the trace or an option is invalid, or `watch` stops the work.
 pub fn trace_head(
     path: &str,
     options_json: &str,
@@ -302,14 +301,15 @@ pub fn trace_head(
     .to_string())
 }
 
-/// Writes the trace `source` to the file `target`, "-" being standard output, and says as JSON text
-/// how many requests were written and what the target's format could not carry.
+/// Converts the trace `source` to the file `target`, "-" being standard output. Returns as JSON
+/// text the number of requests written, and the data that the target's format cannot represent.
 ///
-/// The target is complete or not there. `format` names its format; without it the extension does. An
-/// extension `.gz` or `.zst` behind that has it compressed.
+/// The target is written atomically. `format` names its format; without it the extension does. A
+/// further extension `.gz` or `.zst` selects compression.
 ///
 /// # Errors
-/// When the trace, an option or the format is wrong, the target cannot be written, or `watch` ends it.
+/// When the trace, an option or the format is invalid, the target cannot be written, or `watch`
+/// stops the work.
 pub fn trace_convert(
     source: &str,
     target: &str,
@@ -331,7 +331,7 @@ pub fn trace_convert(
             None
         })
     });
-    // Fused, because a writer may ask again after the end, and a trace that failed has ended.
+    // Fused, because a writer may read on after the end, and a failed trace has ended.
     let written = write(&mut records.fuse(), &mut output);
     ended?;
     let lost = written.map_err(|error| failed(&error))?;
@@ -352,12 +352,12 @@ pub fn trace_convert(
     .to_string())
 }
 
-/// The formats that can be written.
+/// The formats with a writer.
 fn writable() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(|format| format.write.is_some())
 }
 
-/// The row of a format that can be written.
+/// The table row of a format with a writer.
 fn writable_named(name: &str) -> Result<&'static Format, String> {
     let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
     match format_named(name) {

@@ -1,5 +1,5 @@
-//! A device without time: every request completes on submission, and the state of the drive changes
-//! as in timed runs. Fast-forward for any workload.
+//! A device without time: every request completes on submission, and the drive's state changes as
+//! in timed runs. This is the fast-forward for any workload.
 
 use crate::steady::{Rounds, SteadyState};
 use crate::warnings::Piece;
@@ -7,7 +7,8 @@ use devices::Model;
 use devices::ssd::account::FlashCounts;
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Time};
 
-/// Answers at once, and watches write amplification where a run ends when that has settled.
+/// Completes requests immediately, and follows write amplification if the run ends when that has
+/// settled.
 pub(crate) struct Untimed<'a> {
     device: &'a mut dyn Model,
     answers: Vec<Completion>,
@@ -16,11 +17,12 @@ pub(crate) struct Untimed<'a> {
     steps: Steps,
 }
 
-/// The flash over time in a bounded number of steps; the requests per step double as the run grows.
+/// The flash counters over the run in a bounded number of steps; the requests per step double as
+/// the run grows.
 struct Steps {
     before: Option<FlashCounts>,
     ends: Vec<FlashCounts>,
-    /// Requests in a step, and those still to come in the present one.
+    /// Requests per step, and those left in the current step.
     requests: u64,
     left: u64,
 }
@@ -67,11 +69,11 @@ impl Steps {
 }
 
 /// Measures write amplification, in bytes, over rounds of a fixed number of pages, or up to the
-/// first end of a workload after that.
+/// next end of the workload.
 pub(crate) struct Amplification {
     pub(crate) rounds: Rounds,
     pub(crate) round_bytes: u64,
-    /// Rounds end where the workload ends, which is repeated.
+    /// True if rounds end at the end of a workload, which is repeated.
     pub(crate) by_pass: bool,
     /// Bytes written and programmed at the end of the last round.
     mark: (u64, u64),
@@ -79,7 +81,7 @@ pub(crate) struct Amplification {
 }
 
 impl<'a> Untimed<'a> {
-    /// `steady`: the rounds, and the capacities that a round writes.
+    /// `steady`: the rounds, and the drive capacities written per round.
     pub(crate) fn new(device: &'a mut dyn Model, steady: Option<(Rounds, f64)>) -> Untimed<'a> {
         let amplification =
             steady.map(|(rounds, share)| Amplification::new(rounds, share, &*device));
@@ -87,14 +89,14 @@ impl<'a> Untimed<'a> {
         Untimed { device, answers: Vec::new(), now: 0, amplification, steps }
     }
 
-    /// Pieces with equally many requests, and the settling of the drive.
+    /// Pieces with equal numbers of requests, and how the drive settled.
     pub(crate) fn finish(self) -> (Vec<Piece>, Option<SteadyState>) {
         (self.steps.pieces(), self.amplification.map(|it| it.rounds.state()))
     }
 }
 
 impl Amplification {
-    /// Rounds over part of a device whose counts are 0.
+    /// Rounds over a part of a device whose counts are 0.
     pub(crate) fn new(rounds: Rounds, share: f64, device: &dyn Model) -> Amplification {
         let pages = device.preparable_pages();
         let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
@@ -109,7 +111,7 @@ impl Amplification {
         }
     }
 
-    /// The workload has ended, and begins again.
+    /// Handles the end of the workload, which is then repeated.
     pub(crate) fn pass_ended(&mut self, device: &dyn Model) {
         if self.bytes_left == 0 && self.by_pass {
             self.end_round(device);

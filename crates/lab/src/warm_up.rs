@@ -1,10 +1,10 @@
-//! A device whose statistics begin in the middle of a run, after the warm-up.
+//! A device whose statistics start after the warm-up, in the middle of a run.
 
 use devices::Model;
 use devices::ssd::account::Counter;
 use engine::{Completion, Device, Followed, Request, Time};
 
-/// Forwards requests, and starts the account before the events at an instant.
+/// Forwards requests, and starts the accounting before the events at the end of the warm-up.
 pub(crate) struct WarmUp<'a> {
     device: &'a mut dyn Model,
     ends: Time,
@@ -16,7 +16,7 @@ impl<'a> WarmUp<'a> {
         WarmUp { device, ends, is_over: false }
     }
 
-    /// Time advances to `to`; nothing has happened since the last event.
+    /// Advances to `to`; no events have occurred since the last one.
     #[inline]
     pub(crate) fn pass(&mut self, to: Time) {
         if !self.is_over && to >= self.ends {
@@ -63,7 +63,7 @@ impl Device for WarmUp<'_> {
         self.device.may_refuse()
     }
 
-    /// Before the account begins, counts are zero, though the state exists.
+    /// During the warm-up, counters are zero although the drive's state exists.
     fn followed(&self) -> Option<Followed> {
         let mut followed = self.device.followed()?;
         if !self.is_over {

@@ -1,8 +1,8 @@
-//! Warnings: where a number of the results does not mean what it seems to.
+//! Warnings about results that are easily misread.
 //!
-//! One function for each rule, from figures of the run to a [`Warning`] or nothing. Rules over time
-//! compare stretches of the run ([`Piece`]): the bins of its time series, or, where requests take
-//! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
+//! One function per rule, from figures of the run to a [`Warning`] or `None`. Rules over time
+//! compare stretches of the run ([`Piece`]): the bins of its time series or, for untimed runs,
+//! equal numbers of requests. The limits of the rules were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
 mod spare;
@@ -56,7 +56,7 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ("truncated", "unreadable lines or records of a trace were skipped"),
 ];
 
-/// For each count of the workload: its warning, its key, and the words for what was counted.
+/// For each workload counter: its warning, its key, and its description.
 const COUNTS: [(&str, &str, &str); 7] = [
     ("wrapped_requests", "wrapped", "requests beyond the capacity were wrapped around"),
     ("scaled_requests", "remapped", "requests were moved by scaling addresses to the capacity"),
@@ -72,7 +72,7 @@ const COUNTS: [(&str, &str, &str); 7] = [
 pub(crate) struct Warning {
     /// Name in [`WARNINGS`].
     pub(crate) name: Cow<'static, str>,
-    /// The observation, its meaning and advice, in a sentence or two.
+    /// The observation, its meaning and advice, in one or two sentences.
     pub(crate) message: String,
     /// The underlying figures.
     pub(crate) figures: Map<String, Value>,
@@ -92,7 +92,7 @@ pub(crate) struct Piece {
     /// Completed requests, and the sum of their latencies.
     pub(crate) requests: u64,
     pub(crate) latency_ns: f64,
-    /// Flash pages that the host wrote, and all that were programmed.
+    /// Flash pages written by the host, and all pages programmed.
     pub(crate) host_pages: u64,
     pub(crate) programs: u64,
     /// Erased blocks at the end.
@@ -106,7 +106,7 @@ impl Piece {
         Piece { requests: bin.requests, latency_ns, ..Piece::default() }
     }
 
-    /// Adds the flash's activity, from counts at the beginning and end.
+    /// Adds the flash activity, from counters at the start and end.
     pub(crate) fn add_flash(&mut self, before: &FlashCounts, end: &FlashCounts) {
         self.host_pages = end.host_pages_written - before.host_pages_written;
         self.programs = end.page_programs - before.page_programs;
@@ -119,16 +119,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) capacity_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) pieces: &'a [Piece],
-    /// Requests took no time.
+    /// True for untimed requests.
     pub(crate) is_untimed: bool,
     /// Overload of the device, if any.
     pub(crate) overload: Option<Overload>,
-    /// The report of a device whose flash takes all writes.
+    /// The report of a device whose flash receives all writes.
     pub(crate) device: Option<&'a Report>,
     pub(crate) notices: &'a [(&'static str, u64)],
-    /// Settling during preconditioning, if that ended it.
+    /// How the drive settled during preconditioning, if settling ended it.
     pub(crate) prepared: Option<&'a Prepared>,
-    /// The drive was prepared before the run, by a preset way or a saved drive.
+    /// True if the drive was preconditioned, or loaded from a file.
     pub(crate) was_prepared: bool,
 }
 
@@ -136,7 +136,8 @@ pub(crate) struct Facts<'a> {
 pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let uncleaned = run.device.and_then(|flash| nothing_cleaned(run, flash));
     let overload = run.overload.as_ref().map(overloaded);
-    // A drive that cleaned nothing was changing too, as are latencies with a growing queue.
+    // Without garbage collection the state also changes, and a growing queue changes latencies, so
+    // one warning suffices.
     let changing = run.device.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.device.and_then(|it| effective_spare(it.section("flash.spare")?));
@@ -163,7 +164,7 @@ pub(crate) fn of_device(report: &Report) -> Vec<Warning> {
     found.flat_map(|all| serde_json::from_value::<Vec<Warning>>(all).unwrap_or_default()).collect()
 }
 
-/// Advice for a drive out of steady state.
+/// Advice for a drive that is not in steady state.
 fn settle(was_prepared: bool) -> &'static str {
     if was_prepared {
         "run longer (workload.requests)"
@@ -172,7 +173,8 @@ fn settle(was_prepared: bool) -> &'static str {
     }
 }
 
-/// The run wrote, and no block was cleaned: the drive had room for all writes.
+/// Warning about a run that wrote data but erased no block: the drive had free space for all
+/// writes.
 fn nothing_cleaned(run: &Facts<'_>, device: &Report) -> Option<Warning> {
     let erases = device.count("flash.block_erases");
     if run.written_bytes == 0 || erases > 0 {
@@ -220,35 +222,36 @@ fn unsettled(prepared: &Prepared) -> Option<Warning> {
     Some(Warning::new("unsettled", message, figures))
 }
 
-/// Batches in each fifth of a run, from which its noise is taken.
+/// Batches per fifth of a run, from which its noise is estimated.
 const BATCHES: usize = 4;
-/// Parts of a run that are compared.
+/// Number of compared parts of a run.
 const FIFTHS: usize = 5;
-/// Differences of fewer standard errors are noise.
+/// Minimum significant difference, in standard errors.
 const LEAST_ERRORS: f64 = 6.0;
-/// Pages written, or requests answered, on average in a batch: of fewer the figures are chance, for a
-/// cleaned block alone moves dozens of pages.
+/// Minimum mean number of pages written, or requests completed, per batch. With fewer, figures are
+/// random, because cleaning one block moves dozens of pages.
 const LEAST_IN_BATCH: f64 = 100.0;
-/// Minimum significant differences: of write amplification by its mean, of free blocks by the spare
-/// ones. Write amplification is known to a part in a hundred, and a drive that is prepared for
-/// another load than its own is wrong by one in twenty.
+/// Minimum significant changes: of write amplification relative to its mean, of free blocks
+/// relative to the spare blocks. Write amplification has an error of 1 %, and preconditioning with
+/// another load is wrong by 5 %.
 const LEAST_CHANGE: f64 = 0.05;
 const LEAST_CHANGE_OF_BLOCKS: f64 = 0.1;
-/// Latency varies with the load as well, so it must change by more, and all along.
+/// Latency also varies with the load, so its change must be larger and monotonic.
 const LEAST_LATENCY_RATIO: f64 = 1.5;
 
 /// A figure in the first and last fifth of a run.
 struct Change {
     first: f64,
     last: f64,
-    /// Rises throughout, or falls throughout.
+    /// True if the figure rises or falls monotonically.
     is_steady: bool,
 }
 
 /// Significant change of a figure from the first to the last fifth of the run.
 ///
-/// The standard error of the difference of two fifths comes from the batches within the fifths; of the
-/// five variances the median is taken, so that a change within one or two of them is not noise.
+/// The standard error of the difference of two fifths follows from the batches within the fifths.
+/// The median of the five variances is used, so that a change within one or two fifths does not
+/// count as noise.
 fn change(batches: &[Option<f64>]) -> Option<Change> {
     let fifths = batches.chunks(batches.len() / FIFTHS).take(FIFTHS);
     let (mut means, mut variances) = (Vec::new(), Vec::new());
@@ -274,8 +277,8 @@ fn change(batches: &[Option<f64>]) -> Option<Change> {
     Some(Change { first, last, is_steady })
 }
 
-/// The pieces in as many batches as the rules want, each of about equally many requests; none where
-/// there are too few pieces.
+/// The pieces in the number of batches required by the rules, with about equal numbers of requests;
+/// `None` if there are too few pieces.
 fn batches(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
     let busy = pieces.iter().filter(|piece| piece.requests > 0).count();
     let per_fifth = (busy / FIFTHS).min(BATCHES);
@@ -317,7 +320,7 @@ fn mean_us(pieces: &[Piece]) -> Option<f64> {
     ratio(sum(pieces, |it| it.latency_ns / 1e3), sum(pieces, |it| it.requests as f64))
 }
 
-/// The state of the drive moved during the run.
+/// Warning about a drive whose state changed during the run.
 fn transient(run: &Facts<'_>, device: &Report, is_overloaded: bool) -> Option<Warning> {
     let batches = batches(run.pieces)?;
     let least = LEAST_IN_BATCH * batches.len() as f64;
@@ -356,7 +359,7 @@ fn transient(run: &Facts<'_>, device: &Report, is_overloaded: bool) -> Option<Wa
     if said.is_empty() {
         return None;
     }
-    // Only a flash state can be prepared; a latency may change for other reasons.
+    // Only the flash state can be prepared; latency may change for other reasons.
     let flash_changed = figures.keys().any(|key| key != "mean_us");
     let advice =
         if flash_changed { settle(run.was_prepared) } else { "run longer (workload.requests)" };
@@ -368,7 +371,7 @@ fn transient(run: &Facts<'_>, device: &Report, is_overloaded: bool) -> Option<Wa
     Some(Warning::new("transient", message, Value::Object(figures)))
 }
 
-/// More requests were due than the device answered.
+/// Warning about more requests due than the device completed.
 fn overloaded(overload: &Overload) -> Warning {
     let Overload { offered_iops, served_iops, waiting, requests } = overload;
     let times = match offered_iops / served_iops {
@@ -392,11 +395,11 @@ fn overloaded(overload: &Overload) -> Warning {
     Warning::new("overloaded", message, figures)
 }
 
-/// Shares of the pages below which the buffer decides no figure.
+/// Minimum share of pages absorbed by the buffer for it to affect the results.
 const LEAST_ABSORBED: f64 = 0.01;
 
-/// A scaled drive has an unscaled buffer, because of its dies: of a skewed load it holds more of
-/// the hot pages than it would.
+/// Warning about a scaled drive with a full-size buffer, whose size follows from its dies. Under a
+/// skewed load it holds a larger share of the hot pages than on the full-size drive.
 fn scaled_buffer(device: &Report) -> Option<Warning> {
     let share = |part: &str, of: &str| match device.count(of) {
         0 => 0.0,
@@ -429,11 +432,11 @@ fn scaled_buffer(device: &Report) -> Option<Warning> {
     Some(Warning::new("scaled_buffer", message, figures))
 }
 
-/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the
-/// difference of timed and untimed runs.
+/// Minimum share of host pages overwritten in the buffer; below it, the effect on write
+/// amplification is less than the difference of timed and untimed runs.
 const LEAST_REPLACED: f64 = 0.02;
 
-/// Without time the buffer is as full as at saturation.
+/// Warning about an untimed buffer, which is as full as at saturation.
 fn buffer_untimed(device: &Report) -> Option<Warning> {
     let written = device.count("flash.host_pages_written").max(1);
     let share = device.count("buffer.replaced_pages") as f64 / written as f64;
@@ -449,7 +452,7 @@ fn buffer_untimed(device: &Report) -> Option<Warning> {
     Some(Warning::new("buffer_untimed", message, figures))
 }
 
-/// Warnings about changed requests of a trace.
+/// Warnings about modified requests of a trace.
 fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (count_name, name, what) in COUNTS {
@@ -468,7 +471,7 @@ fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
     found
 }
 
-/// A rate, with three digits or more.
+/// A rate with at least three digits.
 fn rate(per_second: f64) -> String {
     match per_second {
         100.0.. => format!("{per_second:.0}"),

@@ -1,4 +1,4 @@
-//! Zones in results, and zone-unaware workloads on a zoned drive.
+//! Zones in results, and workloads without zone support on a zoned drive.
 
 use devices::ssd::zoned::Zones;
 use engine::{
@@ -6,7 +6,7 @@ use engine::{
 };
 use serde_json::{Value, json};
 
-/// The zones of a drive at an instant: what they are like, and each that is not empty.
+/// The current zones of a drive: their common properties, and each non-empty zone.
 pub fn listed(zones: &Zones) -> Value {
     let limits = zones.limits();
     let [open, active, with_window] = zones.counts();
@@ -37,7 +37,7 @@ pub fn listed(zones: &Zones) -> Value {
     })
 }
 
-/// Properties of zones for a host.
+/// Zone limits in the form for a host.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn limits(zones: &Zones) -> nbd::ZoneLimits {
     let limits = zones.limits();
@@ -55,7 +55,7 @@ pub fn limits(zones: &Zones) -> nbd::ZoneLimits {
     }
 }
 
-/// Zones requested by a host.
+/// Zones that match a host's query.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn seen(zones: &Zones, query: &nbd::ZoneQuery) -> nbd::ZoneList {
     let limits = zones.limits();
@@ -79,7 +79,7 @@ pub fn seen(zones: &Zones, query: &nbd::ZoneQuery) -> nbd::ZoneList {
     nbd::ZoneList { zones: seen.collect(), count: wanted.count() as u64 }
 }
 
-/// Zones changed by the drive.
+/// Zones changed by the drive itself after the first `since` changes.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
     let size = zones.limits().size * SECTOR_BYTES;
@@ -88,8 +88,8 @@ pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
     nbd::ZonesAltered { count, starts }
 }
 
-/// A workload on a drive of zones: one that knows none is refused where it first writes elsewhere than at a write
-/// pointer, instead of failing request by request.
+/// A workload on a zoned drive. A workload without zone support is refused at its first write away
+/// from a write pointer, instead of failing request by request.
 pub struct OnZones {
     inner: Box<dyn Workload>,
     /// True after a zone operation.

@@ -1,10 +1,10 @@
-//! Chains of steps: the requests of a step are asked together, and the next step of the chain when all of them
-//! are answered.
+//! Chains of steps: the requests of a step are issued in parallel, and the chain's next step begins
+//! when all of them are completed.
 //!
-//! A hop of a search, a sample of a training run, a file that is flushed before the next are steps;
-//! the worker, rank or background thread that takes one after the other is a chain. A chain can
-//! wait for others (a barrier, a limit), and for an instant. The kind determines the steps
-//! ([`Steps`]); the rest is here.
+//! Examples of steps: a hop of a search, a sample of a training run, a file that must be flushed
+//! before the next one. A chain is the worker, rank or background thread that executes its steps in
+//! order. A chain can wait for other chains (a barrier, a limit) or until a point in time. The
+//! workload kind determines the steps ([`Steps`]); this module issues their requests.
 
 use crate::closed_loop::Notices;
 use crate::extents::Extent;
@@ -36,7 +36,7 @@ impl Piece {
         Piece::new(op, extent.first * BLOCK_SECTORS, extent.blocks * BLOCK_SECTORS)
     }
 
-    /// A flush of everything that was written before.
+    /// Flush of all preceding writes.
     pub fn flush() -> Self {
         Piece { op: Op::Flush, first: 0, sectors: 0, handle: Handle::NONE }
     }
@@ -59,20 +59,21 @@ pub enum Next {
     Ask(Time),
     /// Waits until other chains have finished a step.
     Wait,
-    /// The chain has ended.
+    /// The chain is complete.
     End,
 }
 
 /// Steps of chains.
 pub trait Steps {
-    /// The next step of a chain, whose pieces are put into `step`: one at least where it asks.
+    /// Determines the next step of a chain and appends its pieces to `step`: at least one for
+    /// [`Next::Ask`].
     fn step(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next;
 
-    /// All requests of a chain's step are completed; whether chains that wait are to be asked
-    /// again.
+    /// Called when all requests of a chain's step are completed. Returns true if waiting chains may
+    /// proceed.
     fn finished(&mut self, chain: usize, now: Time) -> bool;
 
-    /// Counts beside requests.
+    /// Notices: named counts reported beside the requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }
@@ -86,12 +87,12 @@ struct Chain {
     is_ready: bool,
 }
 
-/// Order in which the pieces of a step become requests.
+/// Splitting of pieces into requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
-    /// Sectors of a read or write at most.
+    /// Maximum sectors of a read or write.
     pub largest: u64,
-    /// Requests that a chain may have outstanding.
+    /// Maximum outstanding requests per chain.
     pub depth: u32,
 }
 
@@ -101,7 +102,7 @@ pub struct Chains<S> {
     cut: Cut,
     each: Vec<Chain>,
     has_begun: bool,
-    /// Chains with requests to issue: from when on, and in which order they came to it.
+    /// Chains with requests to issue, ordered by time and then by insertion.
     ready: BinaryHeap<Reverse<(Time, u64, usize)>>,
     turns: u64,
     /// Chains that wait for others.
@@ -112,7 +113,7 @@ pub struct Chains<S> {
 }
 
 impl<S: Steps> Chains<S> {
-    /// `chains` chains before their first step; of at most `limit` requests if there is a limit.
+    /// `chains` chains before their first step; `limit` is the maximum number of requests, if any.
     pub fn new(limit: Option<u64>, chains: usize, cut: Cut, steps: S) -> Self {
         Chains {
             steps,
@@ -201,7 +202,7 @@ impl<S: Steps> Workload for Chains<S> {
         let chain = self.in_flight.complete(completion.request.id);
         let now = completion.at;
         self.each[chain].outstanding -= 1;
-        // While a chain's request is not yet submitted, its next one has no arrival.
+        // A chain's next request is scheduled only after its previous one is submitted.
         if self.given.is_some_and(|(_, given)| given == chain) {
             return;
         }
@@ -264,8 +265,8 @@ pub mod tests {
         }
     }
 
-    /// Runs a workload against a device that takes `takes` for each request, however many it has; at most `most`
-    /// requests.
+    /// Runs a workload against a device with unlimited parallelism and service time `takes`; at
+    /// most `most` requests.
     pub fn against(
         workload: &mut dyn Workload,
         most: usize,
@@ -294,7 +295,7 @@ pub mod tests {
         }
     }
 
-    /// Chains of three steps of two pieces each; chain 1 waits for chain 0 before its last.
+    /// Chains of three steps with two pieces each; before its last step chain 1 waits for chain 0.
     struct Three {
         steps: Vec<u64>,
     }
@@ -324,7 +325,7 @@ pub mod tests {
     fn a_step_begins_when_all_of_the_one_before_is_answered() {
         let cut = Cut { largest: 16, depth: 2 };
         let mut chains = Chains::new(None, 2, cut, Three { steps: vec![0; 2] });
-        // Chain 1 is served in a tenth of the time.
+        // Requests of chain 1 take a tenth of the time.
         let takes = |request: &Request| if request.lba.0 < 1000 { 100 } else { 10 };
         let asked = against(&mut chains, usize::MAX, takes);
         let of = |chain: u64| -> Vec<Asked> {
@@ -341,7 +342,8 @@ pub mod tests {
                 assert!(pair[1].iter().all(|it| it.at >= end), "{pair:?}");
             }
         }
-        // Two at a time: a step takes two services; and the last of chain 1 waits for chain 0.
+        // Queue depth 2: a step takes two service times, and the last step of chain 1 waits for
+        // chain 0.
         assert_eq!(
             of(0).iter().map(|it| it.at).collect::<Vec<_>>(),
             [0, 0, 100, 200, 200, 300, 400, 400, 500]

@@ -1,6 +1,6 @@
 //! Decisions with a given probability, cheap enough for every request.
 
-/// A yes with a given probability, decided by 31 random bits.
+/// A random decision with a given probability, made from 31 random bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chance {
     Never,

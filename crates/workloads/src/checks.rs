@@ -1,14 +1,14 @@
 //! Checks of keys shared by several workload kinds.
 //!
-//! Every function refuses with the key, the value and the rule. Rules that only one kind has stay
-//! with that kind.
+//! Errors name the key, the value and the rule. Rules specific to one kind are checked by that
+//! kind.
 
 use crate::files::BLOCK_BYTES;
 use crate::time_scale::TimeScale;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// The most blocks of 4 KiB of a record or a request.
+/// Maximum 4 KiB blocks of a record or a request.
 const MOST_BLOCKS: u64 = 1 << 18;
 
 /// Refuses zero for a count.
@@ -19,7 +19,7 @@ pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Limit of requests of a workload that may run to its own end.
+/// Maximum number of requests, for workloads that can also end by themselves.
 pub(crate) fn limit(requests: Option<u64>) -> Result<Option<u64>, Invalid> {
     if let Some(requests) = requests {
         positive("workload.requests", requests)?;
@@ -45,7 +45,7 @@ pub(crate) fn share(key: &str, value: f64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The blocks of 4 KiB of a size, of which there must be at least one.
+/// The number of 4 KiB blocks of a size; a fraction of a block or zero is refused.
 pub(crate) fn blocks(key: &str, size: Size) -> Result<u64, Invalid> {
     let blocks = size.bytes() / BLOCK_BYTES;
     if blocks == 0 || !size.bytes().is_multiple_of(BLOCK_BYTES) || blocks > MOST_BLOCKS {
@@ -62,7 +62,7 @@ pub(crate) fn time_scale(value: f64) -> Result<TimeScale, Invalid> {
     })
 }
 
-/// The sectors of key `workload.block_size`, which must fit `footprint_sectors`.
+/// The sectors of key `workload.block_size`, at most `footprint_sectors`.
 pub(crate) fn block_sectors(size: Size, footprint_sectors: u64) -> Result<u32, Invalid> {
     const KEY: &str = "workload.block_size";
     let bytes = size.bytes();
@@ -80,10 +80,10 @@ pub(crate) fn block_sectors(size: Size, footprint_sectors: u64) -> Result<u32, I
         .map_err(|_| Invalid::new(&[KEY], format!("{size} is too large (it must stay below 2TiB)")))
 }
 
-/// With more words, a message shows only the likeliest.
+/// Above this count, a message lists only the most similar words.
 const FEW_WORDS: usize = 20;
 
-/// The error for a word that is not one of `words`, with the one that was probably meant.
+/// The error for a word that is not one of `words`, with the most similar one as a suggestion.
 pub(crate) fn unknown_word<'a>(
     key: &str,
     word: &str,

@@ -1,30 +1,30 @@
-//! The bookkeeping of closed loops: the queue depth and the total number of requests.
+//! Closed loops: queue depth and total number of requests.
 //!
-//! A kind draws the requests ([`Draw`]), or also decides the source and time of each ([`Asker`]); the
-//! rest is here.
+//! A workload kind draws the requests ([`Draw`]), or also decides the source and time of each
+//! ([`Asker`]).
 
 use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
 
 /// Counts of a workload besides its requests.
 pub(crate) type Notices = Vec<(&'static str, u64)>;
 
-/// Decides the source, time and content of requests. Turn and request are two calls, so that the request
-/// is written in place and not copied.
+/// Decides the source, time and content of requests. `turn` and `draw` are separate calls so that
+/// the request is constructed in place, without a copy.
 pub(crate) trait Asker {
-    /// The thread, stream or job whose turn is next.
+    /// The thread, stream or job that issues the next request.
     type Turn;
 
-    /// Takes the next turn, and returns its start; `None` while it has to wait for an answer, or
-    /// when there is nothing more to ask.
+    /// Takes the next turn and returns its start; `None` while all sources wait for a completion,
+    /// or after the last request.
     fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
 
     /// The request number `id` of the source that took the turn.
     fn draw(&mut self, turn: Self::Turn, id: u64) -> Request;
 
-    /// A request was answered.
+    /// Handles the completion of a request.
     fn answered(&mut self, completion: &Completion);
 
-    /// Counts beside requests.
+    /// Notices: named counts reported beside the requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }
@@ -32,7 +32,7 @@ pub(crate) trait Asker {
 
 /// Requests of a loop with one client.
 pub(crate) trait Draw {
-    /// True with further requests.
+    /// False after the last request.
     fn goes_on(&mut self) -> bool {
         true
     }
@@ -40,13 +40,13 @@ pub(crate) trait Draw {
     /// The next request, whose number is `id`.
     fn draw(&mut self, id: u64) -> Request;
 
-    /// Counts beside requests.
+    /// Notices: named counts reported beside the requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }
 }
 
-/// A client without think time: all that matters is how many more requests it may ask.
+/// A client without think time: its only state is the number of free queue slots.
 pub(crate) struct Single<D> {
     free: u32,
     draws: D,
@@ -87,7 +87,7 @@ pub(crate) struct ClosedLoop<A> {
 }
 
 impl<A: Asker> ClosedLoop<A> {
-    /// A loop of at most `limit` requests; without one, until the asker has nothing more to ask.
+    /// A loop of at most `limit` requests; without a limit, until the asker is exhausted.
     pub(crate) fn new(limit: Option<u64>, asker: A) -> Self {
         ClosedLoop { asker, issued: 0, limit: limit.unwrap_or(u64::MAX) }
     }

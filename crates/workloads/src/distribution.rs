@@ -1,7 +1,7 @@
-//! Distributions as config values: "uniform(0, 1)", "exponential(0, 8)" and their like.
+//! Distributions as config values, such as "uniform(0, 1)" and "exponential(0, 8)".
 //!
-//! Every accepted distribution can be drawn from in bounded time, and its text is preserved. Units
-//! are the units of the key that holds the value, which decides whether negative values make sense.
+//! Every accepted distribution can be sampled in bounded time, and its text is preserved. Its unit
+//! is the unit of the key, which also decides if negative values are valid.
 
 use engine::Distribution;
 use options::{NUMBER, Values};
@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DistributionSpec(Distribution);
 
-/// The largest Poisson mean: one draw takes time in proportion to it.
+/// Maximum mean of a Poisson distribution: the time of a draw is proportional to the mean.
 const POISSON_LIMIT: f64 = 1e6;
 
 impl DistributionSpec {
@@ -22,12 +22,12 @@ impl DistributionSpec {
          \"uniform(low, high)\", \"exponential(base, mean)\", \"normal(mean, deviation)\" or \
          \"poisson(base, mean)\"";
 
-    /// Evenly between `low` and `high`.
+    /// Uniform distribution from `low` to `high`.
     pub(crate) const fn uniform(low: f64, high: f64) -> Self {
         DistributionSpec(Distribution::Uniform { low, high })
     }
 
-    /// `base` plus an exponential of that mean.
+    /// `base` plus an exponential distribution with mean `mean`.
     pub(crate) const fn exponential(base: f64, mean: f64) -> Self {
         DistributionSpec(Distribution::Exponential { base, mean })
     }
@@ -37,7 +37,7 @@ impl DistributionSpec {
         &self.0
     }
 
-    /// Lower bound of the values; of a normal distribution, which has none, its mean.
+    /// Lower bound of the values; the mean for a normal distribution, which is unbounded.
     pub(crate) fn floor(&self) -> f64 {
         match self.0 {
             Distribution::Constant(value) => value,

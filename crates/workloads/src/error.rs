@@ -1,14 +1,14 @@
-//! Why a workload cannot be built.
+//! Errors when building a workload.
 
 use options::Invalid;
 
-/// Why a configured workload cannot be built.
+/// Error when building a configured workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// A key has a value that cannot be.
+    /// A key has an invalid value.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// An input is missing or broken; one line that names it.
+    /// An input is missing or corrupt; the text is one line that names it.
     #[error("{0}")]
     Input(String),
 }

@@ -1,4 +1,4 @@
-//! Allocation of space in blocks of 4 KiB: what files are made of.
+//! Allocation of space for files, in blocks of 4 KiB.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ pub struct Extent {
 /// Free space, allocated from the lowest address.
 #[derive(Debug)]
 pub struct Allocator {
-    /// First block and number of each free extent; no two touch.
+    /// First block and length of each free extent; adjacent extents are merged.
     free: BTreeMap<u64, u64>,
 }
 
 impl Allocator {
-    /// `blocks` free blocks from `first` on.
+    /// `blocks` free blocks, starting at `first`.
     pub fn new(first: u64, blocks: u64) -> Self {
         Allocator { free: BTreeMap::from([(first, blocks)]) }
     }
 
-    /// Allocates `blocks` blocks, in one extent if possible, else in several.
+    /// Allocates `blocks` blocks, in one extent if possible, otherwise in several.
     ///
-    /// `None`, with nothing taken, if fewer blocks are free.
+    /// Returns `None` and allocates nothing if fewer blocks are free.
     pub fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
         if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
             return Some(vec![self.cut(first, blocks)]);
@@ -51,7 +51,7 @@ impl Allocator {
         Extent { first, blocks }
     }
 
-    /// Frees an extent and joins it with its neighbours.
+    /// Frees an extent and merges it with adjacent free extents.
     pub fn give(&mut self, extent: Extent) {
         let Extent { mut first, mut blocks } = extent;
         if let Some(after) = self.free.remove(&(first + blocks)) {

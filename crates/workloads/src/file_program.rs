@@ -1,4 +1,4 @@
-//! A program that uses files: its steps become the requests of a closed loop.
+//! A program that uses files: its file operations become the requests of a closed loop.
 
 use crate::closed_loop::{Draw, Notices};
 use crate::files::Files;
@@ -6,10 +6,10 @@ use engine::Request;
 
 /// Accesses of a program to its files, step by step.
 pub(crate) trait Program {
-    /// Does the next operation on the files; `false` when the program is over.
+    /// Performs the next file operation; returns `false` when the program has finished.
     fn step(&mut self, files: &mut Files) -> bool;
 
-    /// Counts beside requests.
+    /// Notices: named counts reported beside the requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }

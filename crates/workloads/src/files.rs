@@ -1,33 +1,33 @@
-//! Files on a simple file system, and the requests that using them makes.
+//! Files on a simple file system, and the requests of file operations.
 //!
-//! Known are the operations; how they become requests is assumed, and kept simple: space is given
-//! out in blocks of 4 KiB as extents, first fit; each file has an inode in a table at the start of
-//! the footprint, 16 to a block, and creating, growing or deleting a file writes the block with its
-//! inode; reading one does not (as without access times). There is no journal and no directory, and
-//! no cache: every operation reaches the device at once. Whole blocks are read and written, in
-//! requests that end with their extent or at the maximum request size.
+//! The mapping of operations to requests is an assumption, kept simple. Space is allocated in
+//! extents of 4 KiB blocks, first fit. Each file has an inode in a table at the start of the
+//! footprint, 16 per block. Creating, growing or deleting a file writes its inode's block; reading
+//! a file does not (no access times). There is no journal, no directory and no cache: every
+//! operation goes straight to the device. Reads and writes cover whole blocks; a request ends at
+//! the end of its extent or at the maximum request size.
 
 use crate::extents::{Allocator, Extent};
 use engine::{Lba, Op, Request};
 use std::collections::VecDeque;
 
-/// Bytes in a block, the granularity of everything.
+/// Bytes in a block, the unit of allocation and access.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
 /// Sectors in a block.
 pub(crate) const BLOCK_SECTORS: u64 = BLOCK_BYTES / engine::SECTOR_BYTES;
 
-/// Inodes in a block of the table: 256 bytes each.
+/// Inodes per block of the inode table: 256 bytes each.
 const INODES_A_BLOCK: u64 = 16;
 
-/// A file: its size and where it lies.
+/// A file: its size and extents.
 #[derive(Debug, Default)]
 struct File {
     bytes: u64,
     extents: Vec<Extent>,
 }
 
-/// The file system: files by number, and the requests that were not yet fetched.
+/// The file system: files by number, and the queue of requests not yet fetched.
 #[derive(Debug)]
 pub(crate) struct Files {
     allocator: Allocator,
@@ -38,8 +38,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// A file system of `sectors` with room for `most` files, whose requests have at most
-    /// `largest_blocks` blocks. `None` when not even the inodes fit.
+    /// A file system of `sectors` with space for `most` files, whose requests have at most
+    /// `largest_blocks` blocks. `None` if the space is too small for the inode table.
     pub(crate) fn new(sectors: u64, most: u64, largest_blocks: u64, trim: bool) -> Option<Self> {
         let blocks = sectors / BLOCK_SECTORS;
         let table = most.div_ceil(INODES_A_BLOCK);
@@ -53,24 +53,24 @@ impl Files {
         })
     }
 
-    /// True if a request waits to be fetched.
+    /// True if requests are queued.
     pub(crate) fn asks(&self) -> bool {
         !self.requests.is_empty()
     }
 
-    /// The next request in the order of the operations; its number is `id`.
+    /// The oldest queued request, with number `id`.
     pub(crate) fn fetch(&mut self, id: u64) -> Option<Request> {
         let (op, extent) = self.requests.pop_front()?;
         let lba = Lba(extent.first * BLOCK_SECTORS);
         Some(Request::new(id, op, lba, (extent.blocks * BLOCK_SECTORS) as u32))
     }
 
-    /// Bytes of a file; 0 when there is none of that number.
+    /// Size of a file in bytes; 0 if it does not exist.
     pub(crate) fn bytes(&self, file: usize) -> u64 {
         self.entries.get(file).and_then(Option::as_ref).map_or(0, |file| file.bytes)
     }
 
-    /// Creates an empty file under the number.
+    /// Creates an empty file with this number.
     pub(crate) fn create(&mut self, file: usize) {
         if self.entries.len() <= file {
             self.entries.resize_with(file + 1, || None);
@@ -79,10 +79,10 @@ impl Files {
         self.write_inode(file);
     }
 
-    /// Writes `bytes` behind the end of a file; `false`, with nothing done, when space runs out.
+    /// Appends `bytes` to a file; returns `false` and changes nothing if space is exhausted.
     ///
-    /// A last block that was only partly full is written again. `inode` says whether the new size
-    /// is written, too: not for the writes in the middle of a longer operation.
+    /// A partially filled last block is rewritten. `inode` selects whether the inode is written,
+    /// too: false for all but the last write of a longer operation.
     pub(crate) fn append(&mut self, file: usize, bytes: u64, inode: bool) -> bool {
         let at = self.bytes(file);
         let has = at.div_ceil(BLOCK_BYTES);
@@ -111,7 +111,7 @@ impl Files {
         self.range(Op::Read, file, at, bytes);
     }
 
-    /// Writes a range of a file anew, in place.
+    /// Overwrites a range of a file in place.
     pub(crate) fn rewrite(&mut self, file: usize, at: u64, bytes: u64) {
         self.range(Op::Write, file, at, bytes);
     }
@@ -128,7 +128,7 @@ impl Files {
         }
     }
 
-    /// Writes the block of the table that has the file's inode.
+    /// Writes the block of the inode table that contains the file's inode.
     pub(crate) fn write_inode(&mut self, file: usize) {
         let extent = Extent { first: file as u64 / INODES_A_BLOCK, blocks: 1 };
         self.requests.push_back((Op::Write, extent));
@@ -161,7 +161,7 @@ impl Files {
         }
     }
 
-    /// Issues requests for consecutive blocks, in the maximum size.
+    /// Queues requests for consecutive blocks, each of the maximum request size.
     fn ask(&mut self, op: Op, extent: Extent) {
         let end = extent.first + extent.blocks;
         let mut first = extent.first;
@@ -201,7 +201,7 @@ mod tests {
         files.create(17);
         assert!(files.append(17, 1, false));
         assert_eq!(fetched(&mut files), [(w, 1, 1), (w, 6, 1)]);
-        // The next block is allocated: the file continues elsewhere.
+        // The next block is allocated, so the file gets a second extent.
         assert!(files.append(0, 4096, false));
         files.read(0, 0, files.bytes(0));
         let reads = [(r, 2, 2), (r, 4, 2), (r, 7, 1)];
@@ -212,7 +212,7 @@ mod tests {
         files.delete(0);
         assert_eq!(fetched(&mut files), [(w, 0, 1), (t, 2, 2), (t, 4, 2), (t, 7, 1)]);
         assert_eq!(files.bytes(0), 0);
-        // Freed space is given out again, the lowest address first.
+        // Freed space is reused, lowest address first.
         files.create(0);
         assert!(files.append(0, 4 * 4096, false));
         assert_eq!(fetched(&mut files), [(w, 0, 1), (w, 2, 2), (w, 4, 2)]);

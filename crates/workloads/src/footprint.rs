@@ -1,7 +1,7 @@
 //! The footprint of a workload: a share of the device or a size.
 //!
-//! The touched part begins at sector 0. A footprint becomes sectors only against a capacity; what
-//! does not fit there, or is nothing, is refused with both numbers.
+//! The footprint begins at sector 0. Its number of sectors depends on the device's capacity; a
+//! footprint that is empty or exceeds the capacity is an error with both numbers.
 
 use crate::units::PAGE_SECTORS;
 use engine::SECTOR_BYTES;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
-/// The part of the device's addresses that a workload touches, from the first sector on.
+/// The addresses that a workload accesses, starting at sector 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footprint(Extent);
 
@@ -28,7 +28,7 @@ impl Footprint {
     /// The whole device.
     pub const WHOLE: Footprint = Footprint(Extent::Share(1.0));
 
-    /// A large part of the device for a tree of files, with room for others.
+    /// A large share of the device for a tree of files, leaving space for other data.
     pub(crate) const SHARE_OF_TREE: Footprint = Footprint(Extent::Share(0.6));
 
     /// A share of the device; `None` unless it is above 0 and at most 1.
@@ -40,7 +40,7 @@ impl Footprint {
     /// units of 4 KiB.
     ///
     /// # Errors
-    /// When it is larger than the device, no whole number of sectors, or nothing.
+    /// When it exceeds the device, is not a whole number of sectors, or is empty.
     pub fn sectors(&self, capacity_sectors: u64) -> Result<u64, Invalid> {
         self.sectors_of("workload.footprint", capacity_sectors)
     }
@@ -52,7 +52,7 @@ impl Footprint {
         let sectors = match self.0 {
             Extent::Share(share) => {
                 let sectors = (capacity_sectors as f64 * share) as u64;
-                // The whole is exact even where a double is not.
+                // Avoids rounding errors of doubles for the whole device.
                 let sectors = if share < 1.0 { sectors } else { capacity_sectors };
                 sectors / PAGE_SECTORS * PAGE_SECTORS
             }
@@ -74,7 +74,7 @@ impl Footprint {
 impl fmt::Display for Footprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            // The debug form keeps the ".0" that makes a whole number a share to the eye.
+            // The debug form keeps the ".0", which distinguishes a share from a size.
             Extent::Share(share) => write!(f, "{share:?}"),
             Extent::Size(size) => write!(f, "{size}"),
         }
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Footprint {
 }
 
 impl Footprint {
-    /// A number or a text: a share or a size.
+    /// A number or text: a share or a size.
     fn values() -> Values {
         let text = format!(r"\s*{NUMBER}\s*|\s*{PERCENT}\s*|{}", Size::pattern());
         Values::Either(vec![Values::PositiveShare, Values::Pattern(text)])

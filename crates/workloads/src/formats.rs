@@ -1,13 +1,15 @@
 //! The table of trace formats: the name, detection, reading and writing of each.
 //!
-//! A new format is one file in `formats/` with a `FORMAT` row, and its word in the table below. A row is
-//! `Format::new(..)` with its special fields overridden (`row.rs`); without `detect` users must name the format.
-//! Its sample has at least two records, and the tests read it with every format. Readers of text see one line at a
-//! time, readers of binary formats a stream of bytes; none sees a file. They accept any bytes without panicking,
-//! and describe what they cannot read.
+//! A new format is one file in `formats/` with a `FORMAT` row, and its word in the table below. A
+//! row is `Format::new(..)` with its special fields overridden (`row.rs`); without `detect` users
+//! must name the format. Its sample has at least two records, and the tests read it with every
+//! format. Readers of text formats receive one line at a time, readers of binary formats a stream
+//! of bytes; none opens files. They never panic on any input, and their errors describe the
+//! unreadable bytes.
 //!
-//! A parser may have a fast path for plain lines (`LineParser::quick`, `read/plain.rs`). It gives up on all other
-//! lines, and must read the same as `line`; `oracle` tests and the fuzzer compare them.
+//! A parser may have a fast path for plain lines (`LineParser::quick`, `read/plain.rs`). It returns
+//! `None` for all other lines, and must agree with `line`; `oracle` tests and the fuzzer compare
+//! the two.
 
 mod known;
 mod row;
@@ -25,7 +27,7 @@ macro_rules! formats {
     ($($format:ident),* $(,)?) => {
         $(mod $format;)*
 
-        /// All trace formats, in the order of lists.
+        /// All trace formats, in display order.
         pub static FORMATS: &[Format] = &[$($format::FORMAT),*];
     };
 }
@@ -64,7 +66,7 @@ formats! {
 /// The format of that name.
 ///
 /// # Errors
-/// When there is none: names the formats there are, and the nearest.
+/// When the format does not exist: the error lists the formats and suggests the nearest.
 pub fn format_named(name: &str) -> Result<&'static Format, Invalid> {
     FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
         let words = FORMATS.iter().map(|format| format.name);
@@ -72,7 +74,7 @@ pub fn format_named(name: &str) -> Result<&'static Format, Invalid> {
     })
 }
 
-/// The only format that recognises the file's beginning, or an error.
+/// The one format that recognises the beginning of the file; an error if there are none or several.
 pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
     only(FORMATS, head)
 }
@@ -80,7 +82,7 @@ pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
 fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
     let mut claims: Vec<&Format> = formats.iter().filter(|row| row.claims(head)).collect();
     if head.states("csv") {
-        // Declared columns require a format that takes them, or a table.
+        // With declared columns, only formats that accept them qualify, or a table.
         let takes = |row: &&Format| row.may_state.contains(&"columns") && row.claims(head);
         let by_pattern: Vec<&Format> = formats.iter().filter(takes).collect();
         claims.retain(|row| by_pattern.is_empty() && row.name == "csv");
@@ -89,7 +91,7 @@ fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
     if let Some(table) = formats.iter().find(|row| row.otherwise.is_some_and(|is| is(head)))
         && !head.states("pattern")
     {
-        // Without names of columns, the first line would be lost.
+        // Tables without column names are excluded: their first line would be lost.
         claims.retain(|row| row.has_header || matches!(row.reader, Reader::Known(_)));
         claims.extend(claims.is_empty().then_some(table));
     }

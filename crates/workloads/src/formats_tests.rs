@@ -1,4 +1,4 @@
-//! Tests over the table of formats, and helpers of single formats' tests.
+//! Tests over the table of formats, and helpers for tests of single formats.
 
 use super::*;
 use crate::error::BuildError;
@@ -9,12 +9,12 @@ use crate::records::Records;
 use engine::Op;
 use proptest::prelude::*;
 
-/// The row of that name in the table.
+/// The table's row for a format.
 fn row(format: &Format) -> &'static Format {
     format_named(format.name).unwrap()
 }
 
-/// Keys that must be stated to read the format's sample, beside its name.
+/// The keys required to read the format's sample, besides the format's name.
 pub(crate) fn stated(format: &Format) -> ReadOptions {
     let mut options = ReadOptions::default();
     for (key, value) in format.stated {
@@ -29,7 +29,7 @@ pub(crate) fn stated(format: &Format) -> ReadOptions {
     options
 }
 
-/// Reads the trace `name` of `inputs` to its end, in a named format or the one it shows.
+/// Reads the whole trace `name` of `inputs`, in a named or detected format.
 fn read_all(
     inputs: &Inputs,
     name: &str,
@@ -79,7 +79,7 @@ pub(crate) fn refused(format: &Format, text: &str, part: &str) {
     assert!(error.contains(part) && !error.contains('\n'), "{error}");
 }
 
-/// Lines of a trace that are no requests, by reason.
+/// Lines of a trace that are not requests, by reason.
 pub(crate) fn skipped(format: &Format, bytes: &[u8]) -> Vec<(&'static str, u64)> {
     let (inputs, named) = (Inputs::memory("t", bytes), Some(row(format)));
     let mut records = Records::open(&inputs, "t", named, &stated(format)).unwrap();
@@ -94,7 +94,7 @@ fn every_sample_is_its_own_format_and_no_other() {
         let head = Head::new(&sample, true, &options);
         let claims = FORMATS.iter().filter(|row| row.claims(&head));
         let names: Vec<&str> = claims.map(|row| row.name).collect();
-        // A format that is indistinguishable from a far more common one; it must be named.
+        // FlashSim is indistinguishable from the far more common DiskSim; it must be named.
         let expected = if format.name == "flashsim" { "disksim" } else { format.name };
         assert_eq!(names, [expected]);
         assert!(read(format, &sample).len() > 1, "{}", format.name);
@@ -110,9 +110,9 @@ fn a_wrong_format_is_an_error_and_never_another_reading() {
             let result = read_as(other, &sample, &stated(other));
             let same_columns = |name: &str| matches!(name, "disksim" | "mqsim" | "flashsim");
             match (format.name, other.name) {
-                // Equal five columns; the unit or the size differs.
+                // The five columns are equal; the unit or the size differs.
                 (a, b) if same_columns(a) && same_columns(b) => {}
-                // The user declares the columns of a table, and a device may have a letter.
+                // The user declares the columns of a table, and devices may contain a letter.
                 ("wiscsee", "csv") => {}
                 _ => assert!(
                     result.as_ref().map_or(true, Vec::is_empty),

@@ -1,10 +1,10 @@
-//! Data of each outstanding request, by the number of the request.
+//! Data of outstanding requests, by request number.
 
 use std::collections::VecDeque;
 
 /// Values by consecutive request numbers, from the issue of a request to its completion.
 ///
-/// The numbers between the oldest unanswered request and the newest take memory.
+/// Memory grows with the distance from the oldest outstanding request to the newest one.
 #[derive(Debug)]
 pub(crate) struct InFlight<T> {
     first: u64,
@@ -40,12 +40,12 @@ impl<T> InFlight<T> {
         id
     }
 
-    /// Forgets the request issued last, which was never submitted.
+    /// Removes the most recently issued request, which was never submitted.
     pub(crate) fn withdraw(&mut self) {
         self.values.pop_back().flatten().expect("the request was issued and not answered");
     }
 
-    /// The value of a request that completes.
+    /// Removes and returns the value of a completed request.
     pub(crate) fn complete(&mut self, id: u64) -> T {
         let index = id.checked_sub(self.first).expect("the request was answered before");
         let value = self.values[index as usize].take().expect("the request was answered before");

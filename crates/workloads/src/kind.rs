@@ -1,6 +1,6 @@
-//! The interface of a kind of workload: options that can be built into a workload for a device.
+//! The interface of a workload kind: options from which a workload for a device is built.
 //!
-//! The kinds themselves, and the table of them, are in `kinds/`.
+//! The kinds and their table are in `kinds/`.
 
 use crate::error::BuildError;
 use crate::read::inputs::Inputs;
@@ -11,27 +11,27 @@ use serde::Serialize;
 
 /// Context in which a workload is built.
 pub struct Context {
-    /// Sectors of 512 B that the device has.
+    /// Capacity in sectors of 512 B.
     pub capacity_sectors: u64,
-    /// Device bytes per simulated byte; 1 if it is simulated whole.
+    /// Device bytes per simulated byte; 1 if the device is simulated at full size.
     pub scale: u32,
-    /// Number of volumes of equal size; 1 if it is one piece.
+    /// Number of volumes of equal size; 1 for an undivided device.
     pub volumes: u32,
     /// Zones of a zoned device.
     pub zones: Option<ZoneShape>,
-    /// The seed of the run, from which every random draw derives.
+    /// Seed of the run, from which all random draws derive.
     pub seed: u64,
-    /// 0 for the run itself; from 1 on the repetitions of the workload that precondition a drive.
-    /// Hot data keep their places, and requests are redrawn.
+    /// 0 for the run itself; from 1 on for the repetitions of the workload that precondition a
+    /// drive. Hot data keep their addresses; requests are redrawn.
     pub pass: u64,
-    /// Opens inputs by the names that the configuration gives them, each time from their start.
+    /// Opens inputs by their names in the configuration, each time from the start.
     pub inputs: Inputs,
 }
 
 impl Context {
     /// Seed for drawing requests; [`seed`](Context::seed) places the hot blocks.
     pub(crate) fn draws(&self) -> u64 {
-        // Parts of a workload are numbered below.
+        // Parts of a workload use the lower bits.
         derived(self.seed, self.pass << 32)
     }
 }
@@ -41,14 +41,13 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     /// Summary in one line.
     const SUMMARY: &'static str;
 
-    /// True if each of its writes covers one page of `page_sectors`, and every page of the device is
-    /// equally likely: overwriting pages at random gives the same state.
+    /// True if each write covers one page of `page_sectors` and all pages of the device are equally
+    /// likely. The state is then equal to random overwrites of pages.
     fn writes_uniformly(&self, _capacity_sectors: u64, _page_sectors: u64) -> bool {
         false
     }
 
-    /// Number of leading sectors that contain all requests to such a device; nothing where that is
-    /// not known.
+    /// Number of leading sectors that contain all requests to the device; `None` if unknown.
     fn reach(&self, _context: &Context) -> Option<u64> {
         None
     }
@@ -58,7 +57,7 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         true
     }
 
-    /// Keys at default values that no publication states.
+    /// Keys with default values that are not from a publication.
     fn guessed(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -66,6 +65,6 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     /// Builds the workload.
     ///
     /// # Errors
-    /// When a key's value breaks a rule, or the input behind the workload cannot be read.
+    /// When a key's value is invalid, or an input cannot be read.
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError>;
 }

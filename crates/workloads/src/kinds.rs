@@ -1,8 +1,8 @@
-//! The table of workload kinds: each a config section that can be built into a workload.
+//! The table of workload kinds: config sections from which workloads are built.
 //!
-//! A new kind is one file in `kinds/` with its options and their [`WorkloadKind`], and its row in the
-//! table below; configuration, lists and reference follow from there. Reading files of any syntax is
-//! left to the caller, who hands over deserializers.
+//! A new kind is one file in `kinds/` with its options and their [`WorkloadKind`], and its row in
+//! the table below; configuration, lists and reference follow from there. The caller parses files
+//! of any syntax and passes deserializers.
 
 use crate::error::BuildError;
 use crate::kind::{Context, WorkloadKind};
@@ -11,7 +11,7 @@ use options::{Idle, Invalid, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// Why layers of configuration do not resolve to a workload.
+/// Error when resolving layers of configuration to a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolveError<E> {
     /// The kind is unknown.
@@ -49,7 +49,7 @@ macro_rules! workloads {
 
         /// A workload as configured: its kind and all its options.
         ///
-        /// It is written as its options with the word `kind` beside them.
+        /// It is serialised as its options plus the key `kind`.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum WorkloadConfig {
@@ -63,7 +63,7 @@ macro_rules! workloads {
             /// The named kind with default options.
             ///
             /// # Errors
-            /// When there is no such kind: names the kinds there are, and the nearest.
+            /// When the kind does not exist: the error lists the kinds and suggests the nearest.
             pub fn of_kind(kind: &str) -> Result<Self, Invalid> {
                 match kind {
                     $(stringify!($module) => Ok(Self::$Options($Options::default())),)*
@@ -71,8 +71,8 @@ macro_rules! workloads {
                 }
             }
 
-            /// The kind of that name with what the layers say, later ones over earlier ones, and
-            /// defaults for the rest. A layer must not contain the word `kind` itself.
+            /// The named kind with the values of the layers, later ones overriding earlier ones,
+            /// and defaults for the rest. A layer must not contain the key `kind` itself.
             ///
             /// # Errors
             /// When the kind is unknown, or a layer has an unknown key or an ill-formed value.
@@ -91,12 +91,12 @@ macro_rules! workloads {
                 match self { $(Self::$Options(_) => stringify!($module),)* }
             }
 
-            /// Keys without effect under the other values, by path within the kind.
+            /// Keys without effect given the values of other keys, by path within the kind.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Options(own) => options::idle("", own),)* }
             }
 
-            /// The workload with the default of each key that has no effect.
+            /// The workload with every key that has no effect reset to its default.
             #[must_use]
             pub fn settled(self) -> Self {
                 match self { $(Self::$Options(own) => Self::$Options(options::settled(own)),)* }
@@ -105,21 +105,21 @@ macro_rules! workloads {
             /// Builds the workload.
             ///
             /// # Errors
-            /// When a key's value breaks a rule, or an input cannot be read.
+            /// When a key's value is invalid, or an input cannot be read.
             pub fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
                 match self { $(Self::$Options(options) => options.build(context),)* }
             }
 
-            /// True if each of its writes covers one page of `page_sectors`, and every page of the device
-            /// is equally likely: overwriting pages at random gives the same state.
+            /// True if each write covers one page of `page_sectors` and all pages of the device are
+            /// equally likely. The state is then equal to random overwrites of pages.
             pub fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
                 match self {
                     $(Self::$Options(it) => it.writes_uniformly(capacity_sectors, page_sectors),)*
                 }
             }
 
-            /// Number of leading sectors that contain all requests to such a device; nothing where
-            /// that is not known.
+            /// Number of leading sectors that contain all requests to the device; `None` if
+            /// unknown.
             pub fn reach(&self, context: &Context) -> Option<u64> {
                 match self { $(Self::$Options(options) => options.reach(context),)* }
             }
@@ -129,7 +129,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.draws(),)* }
             }
 
-            /// Keys at default values that no publication states.
+            /// Keys with default values that are not from a publication.
             pub fn guessed(&self) -> Vec<&'static str> {
                 match self { $(Self::$Options(options) => options.guessed(),)* }
             }
@@ -144,7 +144,7 @@ macro_rules! workloads {
             }
         }
 
-        /// Every kind: its word and what it does.
+        /// Every kind: its word and summary.
         pub fn kinds() -> &'static [(&'static str, &'static str)] {
             &[$((stringify!($module), $Options::SUMMARY)),*]
         }
@@ -173,7 +173,7 @@ workloads! {
     paging: Paging,
 }
 
-/// The error for a kind that does not exist: names the existing kinds, and the nearest.
+/// The error for a kind that does not exist; it lists the kinds and suggests the nearest.
 pub fn unknown_kind(kind: &str) -> Invalid {
     crate::checks::unknown_word("workload.kind", kind, kinds().iter().map(|(word, _)| *word))
 }
@@ -203,7 +203,7 @@ pub(crate) mod tests {
         Context { capacity_sectors, scale: 1, volumes: 1, zones: None, seed, pass: 0, inputs }
     }
 
-    /// The answer to a request at `at`.
+    /// The completion of a request at `at`.
     pub(crate) fn answer(request: Request, at: Time) -> Completion {
         Completion {
             request,
@@ -214,7 +214,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The arrivals of an open workload, or of a closed one whose requests complete at once.
+    /// The arrivals of an open workload, or of a closed one whose requests complete instantly.
     pub(crate) fn arrivals(workload: &mut dyn Workload) -> Vec<Arrival> {
         let mut all = Vec::new();
         while let Some(arrival) = workload.next(0).unwrap() {
@@ -235,7 +235,7 @@ pub(crate) mod tests {
         WorkloadConfig::resolve(kind, [layer]).unwrap().build(&context(1 << 21, 42))
     }
 
-    /// Asserts that a config is refused, with the first key and a part of the sentence.
+    /// Asserts that a config is refused, with the first key and a part of the message.
     pub(crate) fn assert_refused(kind: &str, text: &str, key: &str, problem: &str) {
         match build(kind, text).err() {
             Some(BuildError::Invalid(error)) => {
@@ -246,7 +246,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Asserts that a kind with `outstanding = 3` asks three requests and then waits for an answer.
+    /// Asserts that a kind with `outstanding = 3` issues three requests and then waits for a
+    /// completion.
     pub(crate) fn assert_three_outstanding(kind: &str) {
         let mut workload = build(kind, "outstanding = 3").unwrap();
         for _ in 0..3 {
@@ -270,7 +271,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Requests of a kind in a pass: the first arrivals, answered 1 us after they are asked.
+    /// Requests of a kind in a pass: the first arrivals, each completed 1 us after its issue.
     fn pass(kind: &str, text: &str, pass: u64) -> Vec<Request> {
         let layer: toml::Table = toml::from_str(text).unwrap();
         let config = WorkloadConfig::resolve(kind, [layer]).unwrap();

@@ -1,13 +1,14 @@
 //! Sources of requests: synthetic generators and trace readers, each an [`engine::Workload`].
 //!
-//! A workload is chosen and configured by a [`WorkloadConfig`] and built for a device's capacity
-//! and a seed; the same three always give the same requests. This crate opens no files (it is
-//! handed readers), knows no devices, and leaves it to the caller to run what it builds.
+//! A workload is configured by a [`WorkloadConfig`] and built for a device's capacity and a seed;
+//! equal inputs always give equal requests. This crate opens no files (the caller passes readers),
+//! knows no devices, and does not run workloads.
 //!
-//! A trace passes five rooms, none of which knows one behind it: `read/` is what formats are made of,
-//! `formats/` has a row each, `records.rs` opens a trace and reads it, `replay/` has the keys and what
-//! they do, `kinds/` builds. One thread may be started, which reads a trace ahead (`records/ahead.rs`); no
-//! request depends on it. `record.rs`, which they pass on, needs none of them.
+//! Traces pass through five layers, each independent of the later ones: `read/` has the parts of
+//! formats, `formats/` a row per format, `records.rs` opens and reads a trace, `replay/` has the
+//! keys and their effects, `kinds/` builds. One optional thread reads a trace ahead
+//! (`records/ahead.rs`); no request depends on it. The layers exchange the records of `record.rs`,
+//! which depends on none of them.
 
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod chains;

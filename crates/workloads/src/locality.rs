@@ -1,7 +1,7 @@
 //! The distribution of random addresses: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
 //!
-//! A [`Locality`] is what a config says, a [`Skew`] draws blocks from it. Every accepted
-//! distribution can be drawn from in bounded time, and its text is preserved.
+//! A [`Locality`] is the config value; a [`Skew`] draws blocks from it. Every accepted distribution
+//! can be sampled in bounded time, and its text is preserved.
 
 use crate::permutation::Permutation;
 use crate::streams;
@@ -19,25 +19,25 @@ pub struct Locality(Shape);
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Uniform,
-    /// Shares of the requests and of the blocks; the rest goes to the rest.
+    /// Share of the requests and of the blocks; the other requests access the other blocks.
     HotCold(Zone),
     /// The exponent.
     Zipf(f64),
-    /// In the order of the blocks.
+    /// Zones in block order.
     Zones(Vec<Zone>),
 }
 
-/// A share of requests that goes to a share of the blocks.
+/// A share of requests and the share of blocks that they access.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Zone {
     pub(crate) requests: f64,
     pub(crate) blocks: f64,
 }
 
-/// Tolerance of the sum of shares: the loss of decimal fractions.
+/// Tolerance of the sum of shares, for rounded decimal fractions.
 const ROUNDING: f64 = 1e-6;
 
-/// The largest exponent: beyond it the first block takes all but a thousandth of the requests.
+/// Maximum exponent: beyond it the first block gets all but a thousandth of the requests.
 const LARGEST_THETA: f64 = 10.0;
 
 impl Locality {
@@ -49,7 +49,7 @@ impl Locality {
     /// Every block is equally likely.
     pub const UNIFORM: Locality = Locality(Shape::Uniform);
 
-    /// Zipf's law with that exponent, which is from 0 to 10.
+    /// Zipf's law with exponent `theta`, from 0 to 10.
     pub(crate) const fn zipf(theta: f64) -> Locality {
         Locality(Shape::Zipf(theta))
     }
@@ -83,7 +83,7 @@ impl Zone {
     }
 }
 
-/// Draws blocks.
+/// Sampler of blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Skew {
     law: Law,
@@ -99,14 +99,14 @@ enum Law {
 /// A zone in blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Band {
-    /// Shares of the requests up to and with this band.
+    /// Cumulative share of requests up to and including this band.
     until: f64,
     first: u64,
     blocks: u64,
 }
 
 impl Skew {
-    /// The next block.
+    /// Draws a block.
     pub(crate) fn block(&self, random: &mut Xoshiro256) -> u64 {
         let block = match &self.law {
             Law::Zipf(zipf) => zipf.rank(random),
@@ -116,7 +116,7 @@ impl Skew {
     }
 }
 
-/// A block within one of the bands.
+/// Draws a block from the bands.
 pub(crate) fn band_block(bands: &[Band], random: &mut Xoshiro256) -> u64 {
     let share = random.unit();
     let band = bands.iter().find(|band| share < band.until).unwrap_or(&bands[bands.len() - 1]);
@@ -299,7 +299,7 @@ mod tests {
         let counts = counts(&skew("hot-cold(0.9, 0.1)", 1000, false), 1000, 1_000_000);
         let hot: u32 = counts[..100].iter().sum();
         assert!((899_000..901_000).contains(&hot), "{hot}");
-        // 9,000 and 111 expected a block, five deviations.
+        // 9,000 and 111 accesses per block are expected; the bounds are five deviations.
         assert!(counts[..100].iter().all(|count| (8_500..9_500).contains(count)));
         assert!(counts[100..].iter().all(|count| (55..170).contains(count)));
     }
@@ -319,7 +319,7 @@ mod tests {
         let mut scattered = counts(&skew("zipf(1.2)", 1000, true), 1000, 100_000);
         assert!(plain[0] > plain[10] && plain[10] > plain[300]);
         assert_ne!(plain, scattered);
-        // The middle of the hottest tenth of the blocks lies in the middle, not at the start.
+        // The hottest tenth of the blocks is centred in the footprint, not at its start.
         let mut by_heat: Vec<usize> = (0..1000).collect();
         by_heat.sort_by_key(|block| std::cmp::Reverse(scattered[*block]));
         let mean = by_heat[..100].iter().sum::<usize>() / 100;

@@ -1,4 +1,5 @@
-//! Operations and addresses of requests: the keys that closed loops and bursts share, while they run.
+//! Operations and addresses of requests: run-time state of the keys shared by closed loops and
+//! bursts.
 
 use crate::chance::Chance;
 use crate::footprint::Footprint;
@@ -18,7 +19,7 @@ pub(crate) struct PatternKeys<'a> {
     pub(crate) footprint: Footprint,
 }
 
-/// The keys of a kind's options, which have these names.
+/// Collects the fields of a kind's options that have these names.
 macro_rules! pattern_keys {
     ($options:expr) => {
         $crate::pattern::PatternKeys {
@@ -34,7 +35,7 @@ macro_rules! pattern_keys {
 pub(crate) use pattern_keys;
 
 impl PatternKeys<'_> {
-    /// True without writes.
+    /// True if there are no writes.
     pub(crate) fn only_reads(&self) -> bool {
         self.read_share >= 1.0
     }
@@ -56,11 +57,11 @@ pub(crate) struct AccessPattern {
     needs_bits: bool,
     block_sectors: u32,
     blocks: u64,
-    /// `None` for a uniform distribution: the common case, kept short.
+    /// `None` for a uniform distribution, the common case, which needs a fast path.
     skew: Option<Skew>,
 }
 
-/// Position and randomness of one thread.
+/// Position and random source of one thread.
 pub(crate) struct Cursor {
     next_block: u64,
     decisions: Xoshiro256,
@@ -100,7 +101,7 @@ impl AccessPattern {
         }
     }
 
-    /// Draws the next request: one draw decides direction and jump, and a jump takes another.
+    /// Draws the next request: one draw decides direction and jump, and a jump needs another.
     #[expect(clippy::inline_always, reason = "every request passes here")]
     #[inline(always)]
     pub(crate) fn draw(&self, cursor: &mut Cursor, id: u64) -> Request {

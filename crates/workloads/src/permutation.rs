@@ -1,7 +1,7 @@
 //! A permutation of the numbers below a bound, in constant memory.
 //!
-//! It visits every block once in an order that looks random, or scatters ranks over addresses.
-//! It makes no claim to be hard to guess.
+//! It visits every block once in a pseudo-random order, or scatters ranks over addresses. It is not
+//! cryptographically secure.
 
 use engine::{Random, Xoshiro256};
 
@@ -10,9 +10,10 @@ const HALF_ROUNDS: usize = 6;
 
 /// A bijection of 0..bound, chosen by random keys.
 ///
-/// An alternating Feistel network permutes the numbers of just enough bits; what falls beyond the
-/// bound is permuted again until it does not ("cycle walking": Black and Rogaway, "Ciphers with
-/// arbitrary finite domains", CT-RSA 2002). Fewer than two rounds are needed on average.
+/// An alternating Feistel network permutes the numbers of the minimum number of bits. Results
+/// beyond the bound are permuted again until they are below ("cycle walking": Black and Rogaway,
+/// "Ciphers with arbitrary finite domains", CT-RSA 2002). Fewer than two rounds are needed on
+/// average.
 #[derive(Debug, Clone)]
 pub(crate) struct Permutation {
     bound: u64,
@@ -30,7 +31,7 @@ impl Permutation {
         Permutation { bound, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
     }
 
-    /// Number of permuted numbers.
+    /// Size of the permuted range.
     pub(crate) fn bound(&self) -> u64 {
         self.bound
     }
@@ -58,8 +59,8 @@ impl Permutation {
     }
 }
 
-/// A bijection of 64 bits in which every bit of the input matters to the high bits of the result:
-/// the finalizer of `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
+/// A bijection of 64 bits in which every input bit affects the high bits of the result: the
+/// finalizer of `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
 pub(crate) fn scramble(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -89,7 +90,8 @@ mod tests {
         let bound = 1 << 16;
         let (one, two) = (order(bound, 1), order(bound, 2));
         assert_ne!(one, two);
-        // Steps between neighbours: of a random order a quarter goes up by less than a quarter.
+        // Steps between neighbours: in a random order a quarter of them rise by less than a quarter
+        // of the bound.
         let near = one.windows(2).filter(|w| w[1].wrapping_sub(w[0]) % bound < bound / 4).count();
         assert!((15_900..16_900).contains(&near), "{near} of 65535");
         let rising = one.windows(2).filter(|w| w[1] > w[0]).count();

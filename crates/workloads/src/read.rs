@@ -1,7 +1,7 @@
 //! Building blocks for reading traces: inputs, the beginning of a file, lines, fields, binary records.
 //!
-//! Formats are written with these; none of them is known here. `records.rs` reads whole traces,
-//! from file name to records.
+//! Formats are built from these; this module knows no format. `records.rs` reads whole traces, from
+//! file name to records.
 
 pub(crate) mod batch;
 pub(crate) mod block_events;

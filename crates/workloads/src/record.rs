@@ -1,7 +1,7 @@
-//! One request in a trace: the record that every format reads and every replay takes.
+//! One request in a trace: the record produced by every format and consumed by every replay.
 //!
-//! Also what a line may be instead of a record, why it cannot be read, and from when times count.
-//! Nothing here knows a format, an input or a device.
+//! Also the other contents of a line, parse errors, and the zero point of times. This module knows
+//! no format, input or device.
 
 use engine::{Handle, Op, Time};
 
@@ -18,14 +18,14 @@ pub struct Record {
     pub sector: u64,
     /// Length in sectors: at least 1, except for a flush, which has none.
     pub sectors: u32,
-    /// True for data durable on completion (forced unit access).
+    /// True if the data must be durable on completion (forced unit access).
     pub fua: bool,
     /// Placement handle of a write, if stated.
     pub handle: Handle,
 }
 
 impl Record {
-    /// A flush: it asks for no sectors.
+    /// A flush, which has no sectors.
     pub(crate) fn flush(at: Time, device: u32) -> Self {
         Record {
             at,
@@ -39,41 +39,41 @@ impl Record {
     }
 }
 
-/// Content of a trace's line.
+/// Content of a line in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A request.
     Record(Record),
-    /// A flush and, once that is done, this request.
+    /// A flush and, once completed, this request.
     AfterFlush(Record),
-    /// A changed request, and the change.
+    /// A modified request, and the kind of modification.
     Noted(Record, &'static str),
-    /// No request, and why not.
+    /// Not a request, and the reason.
     Skip(&'static str),
 }
 
-/// Why a line or record cannot be read.
+/// Error about an unreadable line or record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
     /// Error message, with the offending text.
     pub problem: String,
-    /// Description of a correct line or field.
+    /// Description of a valid line or field.
     pub expected: &'static str,
 }
 
-/// From when a format's times count.
+/// Zero point of a format's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// From the start of the trace: times are replayed as they stand.
+    /// Start of the trace: times are replayed unchanged.
     Start,
-    /// From a date or a boot: the first request is replayed at 0.
+    /// A date or a boot: the first request is replayed at 0.
     Epoch,
 }
 
 /// Data that a writer cannot represent, as (kind, number).
 pub type Losses = Vec<(&'static str, u64)>;
 
-/// The number of a Linux device: 12 bits of major over 20 of minor, as in its traces.
+/// The number of a Linux device: 12 bits of major number above 20 bits of minor number.
 pub(crate) fn device_number(major: u32, minor: u32) -> u32 {
     (major << 20) | (minor & 0xF_FFFF)
 }

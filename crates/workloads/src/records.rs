@@ -1,8 +1,8 @@
-//! Reads a trace record by record: decompresses it, finds its format, and says where it is broken.
+//! Reads a trace record by record: decompresses it, detects its format, and reports the position of
+//! errors.
 //!
-//! Memory stays bounded whatever the file holds, and every error is one line that names the file,
-//! the place in it and the offending text. Order, range and meaning of the records are left to
-//! others.
+//! Memory is bounded for every file, and every error is one line that names the file, the position
+//! and the offending text. Order, range and meaning of the records are not checked here.
 
 mod ahead;
 mod doubt;
@@ -39,9 +39,9 @@ pub struct Records {
     responses: Option<Box<ResponseOf>>,
     feeder: Feeder,
     batch: Batch,
-    /// Records of the batch that were given out.
+    /// Number of records returned from the batch.
     given: usize,
-    /// True after a second request beyond the last record.
+    /// True after a request beyond the last record.
     is_over: bool,
     /// Counts of earlier batches.
     counted: Counted,
@@ -50,9 +50,9 @@ pub struct Records {
 /// Certainty of the format.
 #[derive(PartialEq, Eq)]
 enum Certainty {
-    /// Stated, or confirmed by the first requests.
+    /// Stated by the user, or confirmed by the first requests.
     Sure,
-    /// Detected from the text's beginning, before the first request.
+    /// Detected from the beginning of the text, not yet confirmed.
     Detected,
 }
 
@@ -60,12 +60,12 @@ enum Certainty {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Records {
-    /// Starts to read the trace `name` of `inputs`, plain or compressed, in the format that is named;
-    /// without one, its beginning decides.
+    /// Opens the trace `name` of `inputs`, plain or compressed, in the named format or, without
+    /// one, the format detected from its beginning.
     ///
     /// # Errors
     /// When a declaration is invalid; when the input cannot be opened or read, is empty,
-    /// is in no known format or in several, or when its format needs something stated that is not.
+    /// matches no known format or several, or when its format needs a property that is not stated.
     pub fn open(
         inputs: &Inputs,
         name: &str,
@@ -83,7 +83,7 @@ impl Records {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        // Records before a fault are still delivered.
+        // Records before a read error are still delivered.
         let input: Input = match read {
             Err(error) if bytes.iter().all(u8::is_ascii_whitespace) || bytes.len() < 24 => {
                 return Err(input_error(broken(name, "", &error)));
@@ -135,8 +135,8 @@ impl Records {
         };
         let tolerated = options.skip_bad;
         let producer = Producer { name: name.to_owned(), body, tolerated, directions };
-        // Buffered data need no thread, and a thread that waits for standard input could not be
-        // ended.
+        // Buffered data need no thread, and a thread blocked on standard input could not be
+        // stopped.
         let may_read_ahead = inputs.threads > 1 && !whole && name != STANDARD_INPUT;
         Ok(Records {
             name: name.to_owned(),
@@ -155,12 +155,12 @@ impl Records {
         })
     }
 
-    /// The format that the trace is read in.
+    /// The format in which the trace is read.
     pub fn format(&self) -> &'static Format {
         self.format
     }
 
-    /// Origin of times.
+    /// Zero point of times.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -170,13 +170,13 @@ impl Records {
         self.tick_ns
     }
 
-    /// The place in the batch of the record given out last; `None` before the first, and behind the
-    /// last.
+    /// Index of the last returned record in the batch; `None` before the first record and after the
+    /// end.
     fn last(&self) -> Option<usize> {
         self.given.checked_sub(1).filter(|_| !self.is_over)
     }
 
-    /// The number of the line or binary record that the last record came from, counted from 1.
+    /// The number of the line or binary record of the last returned record, counted from 1.
     pub fn number(&self) -> u64 {
         self.last().map_or(self.batch.number, |last| self.batch.number_of(last))
     }
@@ -204,7 +204,7 @@ impl Records {
         self.counts().all().to_vec()
     }
 
-    /// The counts, for addition.
+    /// The counts, in a form that can be merged.
     pub(crate) fn counts(&self) -> Counted {
         let mut counted = self.counted.clone();
         let given = if self.is_over { usize::MAX } else { self.given };
@@ -216,7 +216,7 @@ impl Records {
     ///
     /// # Errors
     /// When the next line or record cannot be read and no more are tolerated, or the input ends
-    /// early or fails. There is no record behind an error.
+    /// early or fails. No record follows an error.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
         match self.batch.records.get(self.given) {
@@ -246,7 +246,7 @@ impl Records {
         self.next_record()
     }
 
-    /// Refusal of a trace whose numbers hardly suit its format.
+    /// Refuses a trace whose numbers are implausible in its format.
     #[cold]
     fn doubted(&mut self, doubt: &str) -> WorkloadError {
         self.is_over = true;
@@ -258,7 +258,7 @@ impl Records {
         ))
     }
 
-    /// An error about the line or record read last.
+    /// An error about the last returned line or record.
     #[cold]
     pub(crate) fn error(&self, problem: &str) -> WorkloadError {
         error_at(&self.name, self.is_text, self.number(), problem)
@@ -269,7 +269,7 @@ fn input_error(error: WorkloadError) -> BuildError {
     BuildError::Input(error.0)
 }
 
-/// An input that repeats the fault at which another one ended.
+/// An input that repeats the error with which another one ended.
 struct Broken(io::Error);
 
 impl Read for Broken {
@@ -278,7 +278,7 @@ impl Read for Broken {
     }
 }
 
-/// Detects the format from the file's beginning, or refuses the file.
+/// Detects the format from the beginning of the file, or returns an error.
 fn recognise(
     head: &Head,
     name: &str,
@@ -308,7 +308,7 @@ fn recognise(
     let form = form_of(first);
     detect(head).map_err(|problem| {
         let beginning = match head.lines.is_empty() {
-            // Bytes that are not printed would fill the line.
+            // A line of unprintable bytes is not shown.
             true if form.contains("\\x") => return problem,
             true => "it begins like",
             false => "the first line is like",
@@ -317,7 +317,7 @@ fn recognise(
     })
 }
 
-/// Refuses statements that the format has no use for.
+/// Refuses stated properties that the format does not use.
 fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
     let used = |key: &str| format.stated.iter().any(|(known, _)| *known == key);
     for (key, is_stated) in options.stated() {

@@ -1,4 +1,4 @@
-//! Tests of reading whole files: comments, files that are no traces, truncation, tolerated lines.
+//! Tests of reading whole files: comments, non-traces, truncation, tolerated lines.
 
 use super::*;
 use crate::formats::format_named;
@@ -99,7 +99,7 @@ fn a_last_line_without_end_counts_if_it_is_whole() {
 
 #[test]
 fn truncated_compressed_files_are_told_with_the_last_whole_line() {
-    // Lines without a pattern, so that half of the file is about half of the lines.
+    // Incompressible lines, so that half of the file is about half of the lines.
     let mut text = String::new();
     for line in 0..40_000_u64 {
         let noise = line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 34;

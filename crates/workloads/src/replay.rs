@@ -1,9 +1,9 @@
 //! The replay of a trace: the effect of every key of the trace kind on the stream of records.
 //!
-//! Requests are streamed in order of time and within the device, whatever the file's size. The way
-//! of each: chosen by device (`feed`), moved and placed on the device (`targets`), put in order
-//! (`reorder`), spread over a tick (`tick_spread`), placed in time (`retiming`), scaled. Skipped or
-//! changed requests are counted.
+//! Requests are streamed in time order and within the device, for files of any size. Each request
+//! is selected by device (`feed`), moved and mapped to the device (`targets`), sorted (`reorder`),
+//! spread over a clock tick (`tick_spread`), retimed (`retiming`), and scaled. Skipped or changed
+//! requests are counted.
 
 mod answered;
 mod covered;
@@ -43,7 +43,7 @@ use tick_spread::TickSpread;
 /// A running replay.
 pub struct TraceReader {
     feed: Feed,
-    /// Repetitions that follow.
+    /// Remaining repetitions.
     loops_left: u64,
     expected: Option<u64>,
     targets: Targets,
@@ -56,14 +56,14 @@ pub struct TraceReader {
     scale: TimeScale,
     has_zones: bool,
     has_commands: bool,
-    /// Gaps after completions, if so replayed.
+    /// State for gaps that begin at completions, if replayed that way.
     answered: Option<Answered>,
     issued: u64,
-    /// Writes that named a placement handle.
+    /// Number of writes with a placement handle.
     named: u64,
 }
 
-/// A pending request within the device.
+/// A pending request with its device address.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     op: Op,
@@ -74,10 +74,10 @@ struct Placed {
 }
 
 impl TraceReader {
-    /// Starts to replay a trace on a device; the seed decides what must be drawn.
+    /// Starts the replay of a trace on a device; the context's seed determines random draws.
     ///
     /// # Errors
-    /// When an option breaks a rule, the input cannot be opened, or is no trace.
+    /// When an option is invalid, or the input cannot be opened or is not a trace.
     pub fn new(options: &Trace, context: &Context) -> Result<Self, BuildError> {
         let scale = checks::time_scale(options.time_scale)?;
         let file = TraceFile::new(options, context)?;
@@ -122,7 +122,7 @@ impl TraceReader {
         })
     }
 
-    /// The format that the trace is read in.
+    /// The format in which the trace is read.
     pub fn format(&self) -> &'static Format {
         self.feed.records().format()
     }
@@ -131,7 +131,7 @@ impl TraceReader {
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
         let Record { at, op, fua, handle, .. } = record;
-        // A flush has no sectors, whatever its record states.
+        // A flush has no sectors, even if its record states some.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
             _ if op.is_zoned() && !self.has_zones => {
@@ -146,7 +146,7 @@ impl TraceReader {
                     op.name()
                 )));
             }
-            // All zones.
+            // The command applies to all zones.
             _ if op.is_zoned() && record.sectors == 0 => (Ok(Some(0)), 0),
             _ => (self.targets.place(&record), record.sectors),
         };
@@ -165,7 +165,7 @@ impl TraceReader {
         }
     }
 
-    /// An error about the record read last.
+    /// An error about the last record.
     #[cold]
     fn error(&self, problem: &str) -> WorkloadError {
         self.feed.records().error(problem)
@@ -191,7 +191,7 @@ impl TraceReader {
         })
     }
 
-    /// The next request of this repetition in order of time.
+    /// The next request of this repetition in time order.
     fn ordered(&mut self) -> Result<Option<(Time, Placed)>, WorkloadError> {
         loop {
             if let Some(settled) = self.order.pop(false) {
@@ -245,7 +245,7 @@ impl TraceReader {
     }
 }
 
-/// The buffer that spreads requests, if that is configured.
+/// The buffer that spreads requests, if configured.
 fn spread(options: &Trace, records: &Records) -> Result<Option<TickSpread<Placed>>, Invalid> {
     let own_tick = records.format().tick_ns;
     match (options.spread, own_tick, records.tick_ns()) {
@@ -277,7 +277,7 @@ impl Workload for TraceReader {
                 break found;
             }
             self.finish();
-            // A trace without requests has no end of repetitions either.
+            // Repetitions of a trace without requests would never end.
             if self.loops_left == 0 || self.issued == 0 {
                 return self.feed.nothing().map_or(Ok(None), Err);
             }

@@ -1,16 +1,16 @@
 //! Workloads in the languages of other programs: job files and command lines.
 //!
-//! They are given as the path of a file or as text. A line that cannot be is named with its number.
+//! They are given as the path of a file or as text. Errors name the invalid line by number.
 
 use crate::error::BuildError;
 use crate::kind::Context;
 use options::Invalid;
 use std::io::Read;
 
-/// The most bytes of a text.
+/// Maximum length of a text, bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// A line that cannot be, and why.
+/// An invalid line, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     pub line: usize,
@@ -22,22 +22,22 @@ impl BadLine {
         BadLine { line, problem: problem.into() }
     }
 
-    /// The refusal, with the name of the text.
+    /// The error, with the name of the text.
     pub fn of(self, name: &str) -> BuildError {
         BuildError::Input(format!("{name}, line {}: {}", self.line, self.problem))
     }
 }
 
-/// Names of the text of a workload.
+/// Wording of messages about a workload's text.
 pub struct Script {
-    /// In front of the path: "fio job".
+    /// Words before the path: "fio job".
     pub named: &'static str,
-    /// Name of a file of that language: "job file".
+    /// Name of a file in that language: "job file".
     pub what: &'static str,
     /// Key of the text, without and with its section.
     pub key: &'static str,
     pub full_key: &'static str,
-    /// Message where neither is given.
+    /// Message if neither path nor text is given.
     pub missing: &'static str,
 }
 

@@ -6,7 +6,7 @@
 const REGISTER_BITS: u32 = 14;
 const REGISTERS: usize = 1 << REGISTER_BITS;
 
-/// Counts different pages of several devices.
+/// Counts distinct pages of several devices.
 #[derive(Debug, Clone)]
 pub struct Sketch(Vec<u8>);
 
@@ -17,27 +17,28 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// Notes the pages from `first` to before `end` of a device.
+    /// Records the pages of a device from `first` to before `end`.
     pub fn insert(&mut self, device: u32, first: u64, end: u64) {
         (first..end).for_each(|page| self.add(hash(device, page)));
     }
 
     fn add(&mut self, hash: u64) {
         let register = (hash >> (64 - REGISTER_BITS)) as usize;
-        // A one is set behind the register's bits, as a limit.
+        // A guard bit after the hash bits limits the rank.
         let rank = ((hash << REGISTER_BITS) | (1 << (REGISTER_BITS - 1))).leading_zeros() + 1;
         self.0[register] = self.0[register].max(rank as u8);
     }
 
-    /// Adds the observations of another.
+    /// Merges another sketch.
     pub fn merge(&mut self, other: &Sketch) {
         for (rank, other) in self.0.iter_mut().zip(&other.0) {
             *rank = (*rank).max(*other);
         }
     }
 
-    /// About how many there are: the estimate of O. Ertl, "New cardinality estimation algorithms for `HyperLogLog` sketches"
-    /// (2017), section 4, which needs no correction for small counts.
+    /// Approximate number of distinct pages: the estimate of O. Ertl, "New cardinality estimation
+    /// algorithms for `HyperLogLog` sketches" (2017), section 4, which needs no correction for
+    /// small counts.
     pub fn count(&self) -> f64 {
         let registers = REGISTERS as f64;
         let (mut zeros, mut sum) = (0_u32, 0.0);

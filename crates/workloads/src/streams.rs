@@ -1,38 +1,38 @@
 //! The independent random streams of a seed, by purpose in a workload.
 //!
-//! Workloads keep to the numbers from 16 up, so that none shares its draws with a device that
-//! takes the low ones from the same seed. The numbers decide results: they never change.
+//! Workloads use numbers from 16 up; devices use the lower ones with an equal seed. The numbers
+//! never change, because results depend on them.
 
 use crate::permutation::scramble;
 
-/// Decisions of a closed loop: the direction of a request and whether it jumps.
+/// Decisions of a closed loop: the direction of a request, and sequential or random.
 pub(crate) const CLOSED_DECISIONS: u64 = 16;
 
 /// Random positions of a closed loop.
 pub(crate) const CLOSED_POSITIONS: u64 = 17;
 
-/// Every draw of the open generator, whose order is part of its definition.
+/// All draws of the open generator, whose order is part of its definition.
 pub(crate) const OPEN: u64 = 18;
 
 /// Scattered blocks of a closed loop's locality.
 pub(crate) const SCATTER: u64 = 19;
 
-/// Every draw of the JESD219 workload.
+/// All draws of the JESD219 workload.
 pub(crate) const JESD219: u64 = 20;
 
-/// When requests of bursts arrive.
+/// Arrival times of bursts.
 pub(crate) const BURSTS: u64 = 21;
 
 /// Turns of a mix's streams.
 pub(crate) const MIX: u64 = 22;
 
-/// Every draw of Postmark.
+/// All draws of Postmark.
 pub(crate) const POSTMARK: u64 = 23;
 
-/// Every draw of a fio job.
+/// All draws of a fio job.
 pub(crate) const FIO: u64 = 24;
 
-/// When requests of a thread arrive.
+/// Arrival times of a thread's requests.
 pub(crate) const THREAD_GAPS: u64 = 25;
 
 /// Durable writes of a thread.
@@ -41,7 +41,7 @@ pub(crate) const THREAD_DURABILITY: u64 = 26;
 /// Placement handles of a fio job's writes.
 pub const FIO_HANDLES: u64 = 27;
 
-/// Every draw of a thread of DiskSpd.
+/// All draws of a DiskSpd thread.
 pub(crate) const DISKSPD: u64 = 28;
 
 /// Lookups of a cache, and overwritten buckets.
@@ -65,8 +65,8 @@ pub(crate) const KV_OFFLOAD: u64 = 34;
 /// Pages of the threads of a program.
 pub const PAGING: u64 = 35;
 
-/// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
-/// seed itself, so that a workload of one part draws as if it had none.
+/// The seed of part `index` of a workload, such as a thread or a stream. Part 0 has the seed
+/// itself, so a workload with one part draws as if undivided.
 pub(crate) fn derived(seed: u64, index: u64) -> u64 {
     if index == 0 { seed } else { seed ^ scramble(index) }
 }

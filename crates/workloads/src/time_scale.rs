@@ -1,7 +1,7 @@
-//! Stretching or compressing time by a constant factor, exactly and alike on every machine.
+//! Scaling of time by a constant factor, exactly and equal on every machine.
 //!
-//! The factor's binary value is taken as it is and multiplied in integers, so the only rounding is
-//! one to the nearest nanosecond. Scaling absolute times keeps their order and lets no error grow.
+//! The factor's exact binary value is multiplied in integers, so the only rounding is to the
+//! nearest nanosecond. Scaled absolute times keep their order, and errors do not accumulate.
 
 use engine::Time;
 
@@ -38,7 +38,7 @@ impl TimeScale {
         if self == TimeScale::ONE {
             return Some(time);
         }
-        // At most 64 + 53 bits, so that adding a half below cannot overflow.
+        // At most 64 + 53 bits, so adding a half below cannot overflow.
         let product = u128::from(time) * u128::from(self.mantissa);
         let scaled = match self.exponent {
             0.. if product == 0 => 0,

@@ -1,4 +1,4 @@
-//! Ranks after Zipf's law, drawn exactly, in constant memory and time.
+//! Ranks drawn from Zipf's law, exactly, in constant memory and time.
 
 use engine::{Random, Xoshiro256};
 
@@ -50,18 +50,18 @@ impl Zipf {
     }
 
     fn h_integral_inverse(&self, y: f64) -> f64 {
-        // Rounding may carry the argument below the pole.
+        // Rounding may move the argument below the pole.
         let t = (y * (1.0 - self.theta)).max(-1.0);
         libm::exp(log1p_over(t) * y)
     }
 }
 
-/// (e^x - 1) / x, also near 0.
+/// (e^x - 1) / x, accurate near 0.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x / 2.0 * (1.0 + x / 3.0) }
 }
 
-/// ln(1 + x) / x, also near 0.
+/// ln(1 + x) / x, accurate near 0.
 fn log1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x / 3.0) }
 }

@@ -1,8 +1,9 @@
-//! A file with one prepared state: whole or not at all, and checked when it is read.
+//! A file with one prepared state: written atomically, and checked when read.
 //!
-//! A head says what the state is of and how it settled. The state follows as in a saved drive, and is read as
-//! carefully, but for its tables of pages: those are kept as they lie in memory, because a state must be read sooner
-//! than it is prepared. Everything has a sum. Numbers are little-endian.
+//! The head describes the state and how it settled. The state follows in the encoding of a saved
+//! drive, and is validated as carefully, except for its page tables. These are stored as in memory,
+//! because reading a state must be faster than preparing it. All parts have checksums. Numbers are
+//! little-endian.
 
 use crate::config::Steady;
 use crate::error::reason;
@@ -18,31 +19,31 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const MAGIC: &[u8; 16] = b"ssdlab state 01\n";
-/// More than any head has.
+/// Maximum size of a head, bytes.
 const MOST_HEAD: u64 = 1 << 24;
-/// Maximum size of a drive's state besides its tables: some numbers for each block.
+/// Maximum size of a drive's state besides its tables, bytes: a few numbers per block.
 const MOST_REST: u64 = 1 << 34;
 const SUM_BYTES: usize = 16;
-/// Larger drives are not checked page by page.
+/// Maximum pages of drives that are audited page by page.
 const MOST_AUDITED: u64 = 1 << 22;
-/// Number of values above which two threads read.
+/// Number of values above which reading uses two threads.
 const WORTH_THREADS: u64 = 1 << 24;
 
-/// Description of a state that is not read yet.
+/// Description of a stored state, read before the state itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// Cache key.
     pub key: String,
-    /// First experiment that needed it.
+    /// Title of the first experiment that needed it.
     pub title: String,
     pub capacity_bytes: u64,
     pub precondition: String,
-    /// Seconds of its preparation.
+    /// Duration of the preparation, s.
     pub seconds: f64,
     settled: Option<Settled>,
 }
 
-/// Settling of the drive; consequences of the rounds are computed again.
+/// How the drive settled; values derived from the rounds are recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Settled {
     rounds: Vec<f64>,
@@ -68,7 +69,7 @@ impl Head {
         Head { key, title, capacity_bytes, precondition, seconds, settled }
     }
 
-    /// Settling of the drive, under the rules of the run.
+    /// How the drive settled, under the rules of the run.
     pub fn prepared(&self, rules: &Steady) -> Option<Prepared> {
         self.settled.as_ref().map(|it| {
             let mut rounds = if it.is_own_load {
@@ -83,7 +84,7 @@ impl Head {
     }
 }
 
-/// A part of a file with its length and a sum over it.
+/// Writes a part of a file with its length and checksum.
 fn write_part(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     file.write_all(&(bytes.len() as u64).to_le_bytes())?;
     file.write_all(&blake3::hash(bytes).as_bytes()[..SUM_BYTES])?;
@@ -100,7 +101,7 @@ fn read_part(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
         return Err(damaged(&format!("a part of {length} bytes")));
     }
     let mut bytes = Vec::new();
-    // Memory grows with the file's content, whatever length it claims.
+    // Memory grows with the file's actual content, regardless of the stored length.
     file.take(length).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
     if bytes.len() as u64 != length || blake3::hash(&bytes).as_bytes()[..SUM_BYTES] != *sum {
         return Err(damaged(&"a sum is wrong"));
@@ -112,7 +113,8 @@ fn damaged(problem: &dyn std::fmt::Display) -> String {
     format!("it is damaged or cut short: {problem}")
 }
 
-/// Writes an entry: its head, the state without its tables, where these begin, and the tables.
+/// Writes an entry: its head, the state without its tables, the offset of the tables, and the
+/// tables.
 pub fn write(
     file: &File,
     head: &Head,
@@ -228,7 +230,7 @@ pub fn restore(
     let ends = list.iter().skip(1).map(|next| next.begin).chain([end]);
     for (listed, end) in list.iter().zip(ends) {
         let mut table = PageTable::blank(&room, listed.length, listed.wide)?;
-        // A nearly full table's size, although the content is unchecked.
+        // A nearly full table is allocated at its full size, although its content is unchecked.
         if end.saturating_sub(listed.begin) / 3 >= listed.length {
             table.expect_all();
         }
@@ -238,7 +240,7 @@ pub fn restore(
     state.return_tables(tables.into_iter().map(|(_, table)| table).collect())?;
     let pages = device.preparable_pages();
     device.take_up(state)?;
-    // An audit of every page of a large drive takes longer than to prepare a small one.
+    // For a large drive, auditing every page takes longer than preparing a small one.
     if pages <= MOST_AUDITED { device.audit() } else { Ok(()) }
 }
 
@@ -254,8 +256,8 @@ fn read_tables(
     if all < WORTH_THREADS || half == 0 {
         return tables.iter_mut().try_for_each(|it| read_table(path, it, tick));
     }
-    // For each drive the map comes first, equal in size to the stamps, then the order of programs
-    // if stored.
+    // Each drive has the map first, then the stamps of equal size, then the program order if
+    // stored.
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for (number, table) in tables.iter_mut().enumerate() {
         if number % 3 == 0 { here.push(table) } else { there.push(table) }

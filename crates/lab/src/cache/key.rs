@@ -1,8 +1,7 @@
-//! The text that identifies a prepared state: two runs with the same text have the same state, to
-//! the bit.
+//! The text that identifies a prepared state: runs with equal texts have bit-identical states.
 //!
-//! It includes everything that may affect the state, and nothing known to have no effect. So a key
-//! that is new decides until a test has shown that it does not.
+//! It includes everything that may affect the state, and omits only keys known to have no effect. A
+//! new key is therefore included until a test shows that it has no effect.
 
 use crate::config::{Experiment, Precondition, Until};
 use crate::inputs::content_hash;
@@ -24,7 +23,7 @@ impl Key {
         &self.text
     }
 
-    /// The name of the entry.
+    /// Name of the entry, a hash of the text.
     pub fn name(&self) -> String {
         blake3::hash(self.text.as_bytes()).to_hex()[..32].to_owned()
     }
@@ -33,13 +32,15 @@ impl Key {
 /// The load that prepares a drive.
 #[derive(Debug, Clone, Copy)]
 pub enum PreparingLoad<'a> {
-    /// The workload itself, which reads these files.
+    /// The workload itself, with the files that it reads.
     Own(&'a BTreeSet<String>),
-    /// Pages in order or at random, and why; the sectors of which others are not written, if not all are.
+    /// Sequential or random pages, with the reason; and the number of leading sectors written, if
+    /// not all are.
     Uniform(&'static str, Option<u64>),
 }
 
-/// The key of an experiment for every seed, and that for its own; nothing where it cannot be told.
+/// The key of an experiment for every seed, and the key for its own seed; `None` if they cannot be
+/// determined.
 pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Key)> {
     let whole = experiment.to_json();
     let run = &experiment.run;
@@ -83,7 +84,7 @@ pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Ke
     Some((with(Value::Null), with(json!(run.seed))))
 }
 
-/// Sections of a device that are about time alone: the FTL and the flash know none.
+/// Sections of a device that only affect timing: the FTL and the flash state do not depend on them.
 const TIMED: [&str; 5] = ["timing", "host_link", "suspend", "firmware", "energy"];
 /// Further keys that affect timed preparations.
 const TIMED_KEYS: [(&str, &str); 5] = [
@@ -106,7 +107,7 @@ fn deciding(device: Value) -> Value {
             section.remove(key);
         }
     }
-    // Of the pace, only burstiness affects the content of the buffer.
+    // Of the pace settings, only `burst` affects the content of the buffer.
     if let Some(pace) = keys.get_mut("cleaning").and_then(|it| it.get_mut("pace")) {
         *pace = json!(*pace == json!("burst"));
     }
@@ -118,7 +119,7 @@ fn deciding(device: Value) -> Value {
     Value::Object(keys)
 }
 
-/// Names of files without folders, and their contents.
+/// Names of files without folders, and hashes of their contents.
 fn contents(files: &BTreeSet<String>) -> Option<Value> {
     let each = files.iter().map(|path| {
         let name = Path::new(path).file_name()?.to_string_lossy();
@@ -127,7 +128,7 @@ fn contents(files: &BTreeSet<String>) -> Option<Value> {
     each.collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
-/// True if another seed could give another state, as far as the load decides.
+/// True if, judging by the load, another seed could give another state.
 pub fn load_draws(experiment: &Experiment, load: PreparingLoad<'_>) -> bool {
     match (experiment.run.precondition, load) {
         (Precondition::None | Precondition::Sequential, _) => false,

@@ -1,11 +1,12 @@
 //! Prepared states of drives, stored in files: a drive is prepared once for any number of runs.
 //!
-//! An entry is found by all that decides the state ([`key`]): the keys of the device, the load and the contents of
-//! its files, the seed where anything is drawn, and a fingerprint of the engine's sources (`build.rs`). A new
-//! config key counts until a test shows that it does not decide the state. An entry gets its name when it is whole
-//! ([`entry`]); a damaged one is removed, and the drive prepared anew. A device that is saved only in part
-//! (`Persist::saves_all`) is prepared every time. Results are the same to the bit with the cache and without.
-//! Problems with a file of the cache never end a run: each is reported once ([`take_notices`]).
+//! An entry is identified by everything that determines the state ([`key`]): the keys of the
+//! device, the load and the contents of its files, the seed if anything is drawn, and a fingerprint
+//! of the engine's sources (`build.rs`). A new config key is included until a test shows that it
+//! has no effect. An entry gets its name once it is complete ([`entry`]); a damaged one is deleted,
+//! and the drive prepared again. A device whose state is only saved in part (`Persist::saves_all`)
+//! is always prepared. Results are bit-identical with and without the cache. Problems with a cache
+//! file never end a run: each is reported once ([`take_notices`]).
 
 mod entry;
 mod key;
@@ -37,7 +38,7 @@ pub struct Place<'a> {
     /// Entry for all seeds, if the seed has no effect.
     any_seed: Option<Key>,
     own_seed: Key,
-    /// Lock held while others wait for this state.
+    /// Lock that makes other processes wait for this state.
     turn: Option<Turn>,
     started: Instant,
 }
@@ -46,12 +47,12 @@ pub struct Place<'a> {
 pub enum Found {
     /// The device is restored.
     State(Option<Prepared>),
-    /// No readable entry: the device is to be built anew.
+    /// No readable entry: the device must be rebuilt.
     Nothing,
 }
 
 impl<'a> Place<'a> {
-    /// The place of the state of an experiment, if it is worth one.
+    /// The place of an experiment's state, if caching it is worthwhile.
     pub fn of(
         settings: &'a CacheSettings,
         experiment: &'a Experiment,
@@ -80,8 +81,8 @@ impl<'a> Place<'a> {
         shelf::path(&self.settings.folder, &key.name())
     }
 
-    /// Restores the device from an entry, if there is one; waits while somebody else prepares it.
-    /// `tick` is called at intervals, and may end this.
+    /// Restores the device from an entry, if there is one; waits while another process prepares it.
+    /// `tick` is called at intervals and may end the search.
     pub fn find(&mut self, device: &mut dyn Model, tick: Tick<'_>) -> ControlFlow<(), Found> {
         let mut found = self.look(device, tick)?;
         if matches!(found, Found::Nothing) {
@@ -139,7 +140,8 @@ impl<'a> Place<'a> {
         ControlFlow::Continue(Found::Nothing)
     }
 
-    /// Keeps the state of the device, which was prepared; `load` is what prepared it, as it is now.
+    /// Stores the state of the prepared device; `load` is the load that prepared it, with its files
+    /// as they are now.
     pub fn keep(
         self,
         device: &mut dyn Model,
@@ -147,7 +149,8 @@ impl<'a> Place<'a> {
         load: PreparingLoad<'_>,
         tick: Tick<'_>,
     ) {
-        // A load that writes nothing gives way to random pages, and a file may have changed meanwhile.
+        // A load that writes nothing is replaced by random pages, and a file may have changed in
+        // the meantime.
         let is_own = matches!(load, PreparingLoad::Own(_));
         let gave_way = is_own && !prepared.is_some_and(Prepared::is_own_load);
         let same = key::keys(self.experiment, load);
@@ -164,7 +167,7 @@ impl<'a> Place<'a> {
             self.started.elapsed().as_secs_f64(),
         );
         let head = Head::new(key.text(), &self.experiment.title, figures, prepared);
-        // Without a copy of its tables, which are the most of a drive.
+        // Avoids a copy of the tables, which are most of a drive's memory.
         let tables = device.lend_tables();
         if let Some(state) = device.save() {
             shelf::store(self.settings, &self.path(key), |file| {
@@ -175,7 +178,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Pages that a preparation writes at least.
+/// Minimum number of pages that a preparation writes.
 fn writes(run: &RunConfig, pages: u64) -> u64 {
     match run.precondition {
         Precondition::None => 0,

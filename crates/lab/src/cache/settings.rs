@@ -5,9 +5,10 @@ use options::Size;
 use std::env;
 use std::path::PathBuf;
 
-/// Preparations that write less than this are repeated sooner than a state is read.
+/// Minimum pages written by a preparation: repeating a smaller one is faster than reading its
+/// state.
 const LEAST_WRITES: u64 = 1 << 18;
-/// The default bounds.
+/// Default limits.
 const MOST_BYTES: u64 = 10_000_000_000;
 const MOST_OF_FREE: f64 = 0.1;
 
@@ -18,14 +19,14 @@ pub struct CacheSettings {
     pub folder: PathBuf,
     /// Limit of their total size; least recently used entries are deleted first.
     pub most_bytes: u64,
-    /// Nor more than this share of what the disk has free without them, where the system tells that.
+    /// Maximum share of the disk space that is free without the entries, if the system reports it.
     pub most_of_free: f64,
-    /// Only a preparation that writes at least this number of pages is kept.
+    /// Minimum pages written by a preparation whose state is stored.
     pub least_writes: u64,
 }
 
 impl CacheSettings {
-    /// The cache in a folder, with default bounds.
+    /// The cache in a folder, with default limits.
     pub fn new(folder: PathBuf) -> CacheSettings {
         CacheSettings {
             folder,
@@ -35,8 +36,8 @@ impl CacheSettings {
         }
     }
 
-    /// The folder of the cache, whether it is in use or not, where the environment names one: `SSDLAB_CACHE`,
-    /// `ssdlab` in `XDG_CACHE_HOME`, or in the user's folder for what can be made again.
+    /// The folder of the cache, in use or not, if the environment names one: `SSDLAB_CACHE`,
+    /// `ssdlab` in `XDG_CACHE_HOME`, or the user's cache folder.
     pub fn folder_of_user() -> Option<PathBuf> {
         let named = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         if let Some(folder) = named("SSDLAB_CACHE").filter(|it| it.as_os_str() != "off") {
@@ -56,7 +57,7 @@ impl CacheSettings {
     /// Cache settings from the environment: none with `SSDLAB_CACHE=off`.
     ///
     /// # Errors
-    /// When `SSDLAB_CACHE_SIZE` is no size.
+    /// When `SSDLAB_CACHE_SIZE` is not a size.
     pub fn of_user() -> Result<Option<CacheSettings>, InputError> {
         if env::var_os("SSDLAB_CACHE").is_some_and(|it| it == "off") {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The folder of the cache: entries by their names, how much they take, and which leave.
+//! The folder of the cache: entries by name, their sizes, and eviction.
 
 use super::CacheSettings;
 use super::entry;
@@ -12,13 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const STATE: &str = "state";
-/// The folder beside the states, and the ending, of tables that Python converted into traces.
+/// Subfolder and extension of the traces that Python converted from tables.
 const TRACES: (&str, &str) = ("traces", "parquet");
-/// File beside an entry: a byte for each time that it was used.
+/// File beside an entry, with one byte per use.
 const HITS: &str = "hits";
 const TEMPORARY: &str = "tmp";
 const LOCK: &str = "lock";
-/// Files of a process that was killed are removed after this time.
+/// Files of killed processes are deleted after this time.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Content of an entry, and its use.
@@ -32,7 +32,7 @@ pub struct CacheEntry {
     pub capacity_bytes: u64,
     /// Preconditioning.
     pub precondition: String,
-    /// Seconds of the preparation.
+    /// Duration of the preparation, s.
     pub prepared_seconds: f64,
     /// Size of the entry on the disk.
     pub bytes: u64,
@@ -40,11 +40,11 @@ pub struct CacheEntry {
     pub hits: u64,
     /// Last use, seconds since 1970.
     pub last_used: f64,
-    /// Keys of the experiment that identify it, as JSON; nothing of an entry that cannot be read.
+    /// Keys of the experiment that identify it, as JSON; `None` if the entry cannot be read.
     pub decided_by: Option<String>,
 }
 
-/// Notices for the user, once each.
+/// Notices for the user, each issued once.
 #[derive(Default)]
 struct Notices {
     waiting: Vec<String>,
@@ -62,7 +62,7 @@ fn say(kind: &str, notice: String) {
     }
 }
 
-/// Problems of the cache since the last call, a line each.
+/// Cache problems since the last call, one line each.
 pub fn take_notices() -> Vec<String> {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
     notices.as_mut().map(|it| std::mem::take(&mut it.waiting)).unwrap_or_default()
@@ -73,13 +73,13 @@ pub fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.{STATE}"))
 }
 
-/// Notes that an entry was used.
+/// Records a use of an entry.
 pub fn used(path: &Path) {
     #[expect(clippy::disallowed_methods, reason = "when an entry was used decides which leave")]
     let now = SystemTime::now();
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     let file = File::open(path);
-    // Without this note the entry is only deleted sooner.
+    // Errors are harmless: the entry is evicted earlier.
     let _ = file.and_then(|file| file.set_modified(now));
     let hits = path.with_extension(HITS);
     if hits.exists() && !hits.is_file() {
@@ -105,7 +105,7 @@ fn remove(path: &Path) -> bool {
     is_gone
 }
 
-/// Stores an entry atomically, and makes room for it. Errors become notices.
+/// Stores an entry atomically, after evicting others. Errors become notices.
 pub fn store(settings: &CacheSettings, path: &Path, write: impl FnOnce(&File) -> io::Result<()>) {
     let folder = &settings.folder;
     let stored = fs::create_dir_all(folder).and_then(|()| {
@@ -128,7 +128,8 @@ pub fn store(settings: &CacheSettings, path: &Path, write: impl FnOnce(&File) ->
     }
 }
 
-/// Makes room for a converted trace of that size that is written already: whether there can be any.
+/// Evicts entries for a converted trace of this size, which is already written; returns false if it
+/// can never fit.
 pub fn cache_make_room(settings: &CacheSettings, bytes: u64) -> bool {
     let bound = bound(settings, bytes);
     if bytes <= bound {
@@ -137,7 +138,7 @@ pub fn cache_make_room(settings: &CacheSettings, bytes: u64) -> bool {
     bytes <= bound
 }
 
-/// Bound of the entries together; a new file takes some more.
+/// Limit of the total size of entries, before a new file of `written` bytes.
 fn bound(settings: &CacheSettings, written: u64) -> u64 {
     let taken: u64 = kept(&settings.folder).iter().map(|it| it.bytes).sum();
     let share = free_bytes(&settings.folder)
@@ -157,7 +158,7 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Deletes states and traces until the rest fits the limit: least recently used ones first.
+/// Deletes states and traces, least recently used ones first, until the rest is within the limit.
 fn make_room(folder: &Path, most: u64) {
     let mut entries = kept(folder);
     entries.sort_by_key(|it| it.used);
@@ -175,7 +176,7 @@ fn make_room(folder: &Path, most: u64) {
     }
 }
 
-/// The file of an entry.
+/// A file of the cache.
 struct Stored {
     path: PathBuf,
     bytes: u64,
@@ -257,10 +258,10 @@ pub fn cache_json(folder: &Path) -> String {
     serde_json::to_string(&cache_entries(folder)).expect("entries are texts and numbers")
 }
 
-/// Removes all entries of a cache; how many there were, and what they took.
+/// Removes all entries of a cache; returns their number and their total size.
 ///
 /// # Errors
-/// What cannot be removed.
+/// When an entry cannot be removed.
 pub fn cache_clear(folder: &Path) -> io::Result<(u64, u64)> {
     let mut removed = (0, 0);
     for entry in files(folder) {

@@ -1,10 +1,10 @@
-//! Taking turns: among processes that need the same state, one prepares it and the others wait.
+//! Locking: of several processes that need the same state, one prepares it while the others wait.
 
 use devices::Tick;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Lock for the preparation of a state; a process that ends gives it back.
+/// Lock for the preparation of a state, released when its process ends.
 pub struct Turn {
     #[cfg_attr(not(unix), expect(dead_code, reason = "held, not read"))]
     file: std::fs::File,
@@ -21,15 +21,15 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // A process that waits for the file finds the state, or prepares it.
+        // A process waiting for the file then finds the state, or prepares it.
         let _ = std::fs::remove_file(&self.path);
         #[cfg(unix)]
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
     }
 }
 
-/// Waits for the turn to prepare a state; none where the system cannot lock files, and whoever wants the state
-/// prepares it.
+/// Waits for the lock to prepare a state; `None` if the system cannot lock files, so that each
+/// process prepares the state itself.
 pub fn wait(folder: &Path, name: &str, tick: Tick<'_>) -> ControlFlow<(), Option<Turn>> {
     let path = folder.join(format!("{name}.lock"));
     if std::fs::create_dir_all(folder).is_err() {
@@ -49,7 +49,7 @@ fn locked(path: &Path, tick: Tick<'_>) -> ControlFlow<(), Option<Turn>> {
     use rustix::io::Errno;
     use std::time::Duration;
 
-    /// Between two attempts.
+    /// Time between two attempts.
     const PAUSE: Duration = Duration::from_millis(10);
     let options = std::fs::OpenOptions::new().write(true).create(true).truncate(false).to_owned();
     if path.exists() && !path.is_file() {

@@ -5,7 +5,7 @@ use options::{Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// Duration of ageing, or none.
+/// Age of the data, or none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunAge(pub Option<Age>);
 

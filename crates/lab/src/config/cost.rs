@@ -1,4 +1,4 @@
-//! Prices: the keys under `[cost]`. The user gives them; none has a default.
+//! Prices: the keys under `[cost]`. They have no defaults.
 
 use options::{Invalid, options};
 

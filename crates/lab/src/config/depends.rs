@@ -1,12 +1,12 @@
-//! Keys of a preset that depend on others: who states the one must state the other, too.
+//! Keys of a preset that depend on other keys: if one is stated, the other must be, too.
 
 use super::section::Section;
 use crate::error::InputError;
 use devices::DeviceConfig;
 
-/// Refuses a layer that overrides the bits of a cell without its program time: writes would be
-/// faster with more bits, and cells that wear more would last as long. `below` resolves the lowest
-/// sections, by their number.
+/// Refuses a layer that overrides the bits per cell without the program time: otherwise more bits
+/// would write faster, and less durable cells would last as long. `below` resolves the given number
+/// of lowest sections.
 pub(super) fn refuse(
     sections: &[Section<'_, '_>],
     path: &str,

@@ -1,4 +1,4 @@
-//! An experiment: a device, a workload and how to run one on the other, fully resolved.
+//! A fully resolved experiment: a device, a workload, and the parameters of the run.
 
 use super::cost::{Cost, CostPartial};
 use super::keys::CHOOSING;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use workloads::{ResolveError, WorkloadConfig};
 
-/// A device, a workload, and parameters of the run; every key has its value.
+/// A device, a workload, and parameters of the run; every key has a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {
     version: u32,
@@ -30,22 +30,22 @@ pub struct Experiment {
     pub device: DeviceConfig,
     /// The workload.
     pub workload: WorkloadConfig,
-    /// How.
+    /// Parameters of the run.
     pub run: RunConfig,
     /// Prices, if any are given.
     #[serde(skip_serializing_if = "Cost::is_empty")]
     pub cost: Cost,
-    /// Layers, for the lines of late errors.
+    /// Source layers, for line numbers in late errors.
     #[serde(skip)]
     layers: Vec<Layer>,
 }
 
 impl Experiment {
-    /// Resolves layers, the lowest first. Where a layer names a `kind` or a `preset`, it replaces that
+    /// Resolves layers, the lowest first. A layer that names a `kind` or a `preset` replaces that
     /// section of all lower layers.
     ///
     /// # Errors
-    /// Unknown keys, ill-formed values, unknown presets and contradictions, each with its place.
+    /// Unknown keys, ill-formed values, unknown presets and contradictions, each with its position.
     pub fn from_layers(layers: &[Layer]) -> Result<Experiment, InputError> {
         let presets = presets_below(layers)?;
         let own = presets.len();
@@ -99,7 +99,7 @@ impl Experiment {
     /// The experiment as a reproducible file.
     ///
     /// # Panics
-    /// Never: everything in an experiment can be written.
+    /// Never: every experiment can be serialised.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.in_force()).expect("experiments are plain tables")
     }
@@ -107,7 +107,7 @@ impl Experiment {
     /// The experiment as JSON, without the keys that have no value.
     ///
     /// # Panics
-    /// Never: everything in an experiment can be written.
+    /// Never: every experiment can be serialised.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self.in_force()).expect("tables are JSON")
     }
@@ -119,11 +119,11 @@ impl Experiment {
         table
     }
 
-    /// Makes the cleaning policy from outside that the device names, if it names one, as
-    /// [`supply_policy`](Self::supply_policy) does, provided that its name may be trusted.
+    /// Creates the external cleaning policy that the device names, if any, like
+    /// [`supply_policy`](Self::supply_policy), provided that the name is trusted.
     ///
     /// # Errors
-    /// As [`permit_code`](Self::permit_code) before anything is made, and errors of `make`.
+    /// See [`permit_code`](Self::permit_code), which is checked first; errors of `make`.
     pub fn load_policy(
         &self,
         make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
@@ -132,11 +132,11 @@ impl Experiment {
         self.supply_policy(make)
     }
 
-    /// Checks that a custom cleaning policy may be loaded: it is code, and only a layer that [may
-    /// name code](Layer::code) can ask for it.
+    /// Checks that an external cleaning policy may be loaded: it is code, so only a layer that [may
+    /// name code](Layer::code) can request it.
     ///
     /// # Errors
-    /// When another layer names it, with its place.
+    /// When another layer names it, with the position.
     pub fn permit_code(&self) -> Result<(), InputError> {
         if self.device.policy_name().is_none() {
             return Ok(());
@@ -147,7 +147,7 @@ impl Experiment {
         stated.unwrap_or_else(|| Err(InputError(format!("{path}: no layer sets it"))))
     }
 
-    /// Key path of the cleaning policy: of the device, or of a device within it.
+    /// Key path of the cleaning policy, of the device itself or of an inner device.
     fn policy_path(&self) -> String {
         let (mut path, mut device) = ("device".to_owned(), &self.device);
         let names_one = |it: &(&str, &DeviceConfig)| it.1.policy_name().is_some();
@@ -158,11 +158,11 @@ impl Experiment {
         path + ".cleaning.policy"
     }
 
-    /// Supplies objects that a configuration can only name: the cleaning policy from outside, if it
+    /// Supplies objects that a configuration can only name: the external cleaning policy, if it
     /// names one. `make` gets the name, and returns the policy or an error.
     ///
     /// # Errors
-    /// What `make` says, with the place of the name.
+    /// The error of `make`, with the position of the name.
     pub fn supply_policy(
         &self,
         make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
@@ -177,27 +177,27 @@ impl Experiment {
     /// Refuses contradictory keys, without building the device.
     ///
     /// # Errors
-    /// The contradiction, with the place of the key that is to blame.
+    /// The contradiction, with the position of the offending key.
     pub fn check_device(&self) -> Result<(), InputError> {
         self.device.check_shape().map_err(|invalid| self.blame(&invalid))
     }
 
-    /// Exported capacity, bytes; `tick` is called at intervals, and may end this.
+    /// Exported capacity, bytes; `tick` is called at intervals and may end the computation.
     ///
     /// # Errors
-    /// A contradiction that only shows when the device is built, or an interruption.
+    /// A contradiction only detected when the device is built, or an interruption.
     pub fn capacity_bytes(
         &self,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<u64, RunError> {
         let unasked = Supplied { policy: Some(Custom::absent()) };
         let device = self.build_unfilled(&unasked, tick)?;
-        // Not all addresses of a zone can be written.
+        // Some addresses of a zone are not writable.
         let of_zones = device.zones().map(|zones| zones.count * zones.capacity);
         Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 
-    /// Builds the device, with a supplied policy; `tick` is called at intervals, and may end this.
+    /// Builds the device, with a supplied policy; `tick` is called at intervals and may end it.
     pub(crate) fn build_device(
         &self,
         supplied: &Supplied,
@@ -209,7 +209,7 @@ impl Experiment {
     /// Builds the device without written pages, for a restored state.
     ///
     /// # Errors
-    /// As of `build_device`.
+    /// See `build_device`.
     pub fn build_unfilled(
         &self,
         supplied: &Supplied,
@@ -232,15 +232,15 @@ impl Experiment {
         })
     }
 
-    /// The text of a key as the user has stated it, on the command line and in no file; `None` if
-    /// it comes from a file, or is not set.
+    /// The value of a key stated by the user on the command line; `None` if it comes from a file or
+    /// is not set.
     pub fn named_by_user(&self, path: &str) -> Option<String> {
         let mut parsed = self.layers.iter().rev().filter_map(|layer| layer.parse().ok());
         let (text, is_of_user) = parsed.find_map(|layer| layer.stated(path))?;
         is_of_user.then_some(text)
     }
 
-    /// The message for a contradiction, with the place of the key that is to blame.
+    /// The error for a contradiction, with the position of the offending key.
     pub(crate) fn blame(&self, invalid: &Invalid) -> InputError {
         let parsed = self.layers.iter().filter_map(|layer| layer.parse().ok()).collect::<Vec<_>>();
         let mut error = blame(invalid, &parsed);
@@ -256,7 +256,7 @@ impl Experiment {
     }
 }
 
-/// The presets on which the layers build: named ones, or the defaults.
+/// The presets below the layers: named ones, or the defaults.
 fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
     let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
     let mut presets = Vec::new();
@@ -267,8 +267,8 @@ fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
     Ok(presets)
 }
 
-/// The preset on which the layers of a device or workload build: the one that their lowest names, the
-/// default, or none if it names a kind. Keys alone refine the default.
+/// The preset below the layers of a device or workload: the one named by the lowest layer, the
+/// default, or none if that layer names a kind. A layer without either refines the default.
 fn preset_of(
     section: &str,
     path: &str,
@@ -293,15 +293,15 @@ fn preset_of(
     }
 }
 
-/// The preset below that affects a section.
+/// The preset that affects a section.
 fn label<'a>(presets: &'a [Layer], section: &str) -> Option<&'a str> {
     let heading = format!("[{section}]");
     let preset = presets.iter().rfind(|layer| layer.text.lines().any(|line| line == heading))?;
     preset.source.strip_prefix("preset ")
 }
 
-/// The layers' sections of that name: what the first `presets` layers say, then the topmost layer
-/// that names a kind or a preset, and what lies above it.
+/// The layers' sections with this name: from the first `presets` layers, then from the topmost
+/// layer that names a kind or a preset, and from the layers above it.
 fn sections<'p, 'a>(layers: &'p [Parsed<'a>], presets: usize, name: &str) -> Vec<Section<'p, 'a>> {
     let (below, own) = layers.split_at(presets);
     let own: Vec<_> = own.iter().filter_map(|layer| Section::of(layer, name)).collect();
@@ -310,7 +310,7 @@ fn sections<'p, 'a>(layers: &'p [Parsed<'a>], presets: usize, name: &str) -> Vec
     below.chain(own[top..].iter().copied()).collect()
 }
 
-/// The kind that the lowest of the sections called `name` names.
+/// The kind named by the lowest of the sections called `name`.
 fn kind_of(sections: &[Section<'_, '_>], name: &str) -> Result<String, InputError> {
     let kind = sections.first().map(|section| section.word("kind")).transpose()?.flatten();
     Ok(kind.unwrap_or_else(|| presets::default_kind(name).to_owned()))
@@ -351,7 +351,7 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
     Ok(config)
 }
 
-/// Members that differ: each is what all are, below what its table says. The topmost list counts.
+/// Members with their own keys, which override the common ones. The topmost list applies.
 fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConfig)>, InputError> {
     let mut lists = sections.iter().rev().map(|section| section.tables("each"));
     let tables = lists.find_map(Result::transpose).transpose()?.unwrap_or_default();
@@ -374,9 +374,9 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
     tables.into_iter().map(of).collect()
 }
 
-/// The device that a device is made of: its keys in the layers, from the topmost layer with a kind
-/// or preset, by default that of the default device; and above them what it has of its own. None
-/// where a device of several has a default of its own for it, and nothing is stated.
+/// Configuration of an inner device: its keys in the layers, from the topmost layer with a kind or
+/// preset (by default the default device), and above them its own keys. `None` if the outer device
+/// has a default for it and no layer states it.
 fn within(
     sections: &[Section<'_, '_>],
     name: &str,

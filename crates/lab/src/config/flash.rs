@@ -4,7 +4,7 @@ use super::layer::Layer;
 use devices::DeviceConfig;
 use devices::ssd::SsdConfig;
 
-/// Keys of the amount of flash, besides the blocks of a plane.
+/// Keys that determine the amount of flash, besides the blocks per plane.
 const SHAPE: [&str; 6] = [
     "channels",
     "packages_per_channel",
@@ -14,9 +14,8 @@ const SHAPE: [&str; 6] = [
     "page_size",
 ];
 
-/// Advice on restoring the capacity of `own`, the device of the presets below `layers`, after a
-/// message that the flash is too small: the blocks of a plane that make as much flash as theirs,
-/// with the keys that made it less.
+/// Advice after an error that the flash is too small: the blocks per plane that restore the
+/// capacity of `own`, the device of the presets below `layers`, and the keys that reduced it.
 pub(super) fn kept(device: &DeviceConfig, own: &DeviceConfig, layers: &[Layer]) -> Option<String> {
     let (DeviceConfig::Ssd(config), DeviceConfig::Ssd(own)) = (device, own) else { return None };
     let parsed: Vec<_> = layers.iter().filter_map(|layer| layer.parse().ok()).collect();
@@ -35,7 +34,7 @@ pub(super) fn kept(device: &DeviceConfig, own: &DeviceConfig, layers: &[Layer]) 
     ))
 }
 
-/// The bytes of the flash.
+/// Capacity of the flash, bytes.
 fn bytes(config: &SsdConfig) -> u128 {
     let counts = [
         config.channels,

@@ -1,7 +1,7 @@
-//! Keys that have no effect: refused when set in a layer, otherwise omitted.
+//! Keys without effect: an error if a layer states them, otherwise omitted.
 //!
-//! A preset states nothing for the user, so its keys give way. So do the keys of a layer that had an effect
-//! until a layer above it changed something: `--set suspend.program=none` need not take back the rest of a
+//! Preset keys are not stated by the user, so they are dropped silently. So are keys of a layer
+//! that a higher layer made ineffective: `--set suspend.program=none` need not undo the rest of a
 //! file's section.
 
 use super::section::Section;
@@ -11,8 +11,8 @@ use options::Idle;
 use toml::{Table, Value};
 use workloads::WorkloadConfig;
 
-/// Refuses what the sections of a device or workload, which is called `name`, state without an effect;
-/// `idle_of` has the keys without one of the lowest sections, by their number.
+/// Refuses ineffective keys in the sections of a device or workload called `name`; `idle_of`
+/// returns the ineffective keys of the given number of lowest sections.
 pub(super) fn refuse(
     sections: &[Section<'_, '_>],
     name: &str,
@@ -35,7 +35,7 @@ pub(super) fn refuse(
     Ok(())
 }
 
-/// Leaves out of an experiment the keys that have no effect.
+/// Omits the keys without effect from an experiment.
 pub(super) fn leave_out(table: &mut Table, device: &DeviceConfig, workload: &WorkloadConfig) {
     if let Some(Value::Table(section)) = table.get_mut("device") {
         of_device(section, device);
@@ -66,7 +66,7 @@ fn remove(section: &mut Table, idle: &[Idle]) {
     }
 }
 
-/// Takes a key out of a table, and the tables that are then empty.
+/// Removes a key from a table, and the tables that become empty.
 fn take(table: &mut Table, path: &str) {
     let Some((name, rest)) = path.split_once('.') else {
         table.remove(path);

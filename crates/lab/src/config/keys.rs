@@ -1,5 +1,5 @@
-//! The reference of every key: what the documentation, the lists, the schema and the messages about
-//! unknown keys are made of.
+//! The reference of every key: source of the documentation, lists, the schema and messages about
+//! unknown keys.
 
 use super::cost::Cost;
 use super::presets;
@@ -9,7 +9,7 @@ use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
 use std::sync::LazyLock;
 use workloads::WorkloadConfig;
 
-/// Keys that select what the others refine.
+/// Keys that select the section refined by the other keys.
 pub(crate) const CHOOSING: [&str; 2] = ["kind", "preset"];
 
 /// Keys of one section, for one kind of device or workload.
@@ -26,7 +26,7 @@ pub struct SectionKeys {
 }
 
 impl SectionKeys {
-    /// The keys within a table of the section, such as `device.timing`, by their paths within it.
+    /// The keys within a table of the section, such as `device.timing`, by their relative paths.
     pub(crate) fn below(&self, table: &str) -> Vec<(&str, &KeyInfo)> {
         let keys = self.keys.iter();
         keys.filter_map(|key| Some((key.path.strip_prefix(table)?.strip_prefix('.')?, key)))
@@ -44,10 +44,10 @@ impl SectionKeys {
     }
 }
 
-/// Made once: it is a walk over every section, and takes as long as a short run.
+/// Computed once: it visits every section, and takes as long as a short run.
 static KEYS: LazyLock<Vec<SectionKeys>> = LazyLock::new(made);
 
-/// The tables whose keys are named by the user, in order of the keys.
+/// Tables whose entries are named by the user, in key order.
 static NAMED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mark = format!(".{ANY_NAME}");
     let paths = all_keys().iter().flat_map(|section| &section.keys).map(|key| &key.path);
@@ -62,7 +62,7 @@ pub fn keys() -> Vec<SectionKeys> {
     all_keys().to_vec()
 }
 
-/// The keys, to be read.
+/// The keys by reference.
 pub fn all_keys() -> &'static [SectionKeys] {
     &KEYS
 }
@@ -122,14 +122,14 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     ]
 }
 
-/// Path of an inner device's key as a key of `device`.
+/// Path of an inner device's key, as a key of `device`.
 pub(crate) fn of_device(path: &str) -> String {
     let words = path.split('.').filter(|word| !devices::SECTIONS_WITHIN.contains(word));
     words.collect::<Vec<_>>().join(".")
 }
 
-/// Reference form of a path, with `*` for user-defined names of tables: of
-/// `workload.classes.logs.rate`, `workload.classes.*.rate`.
+/// Reference form of a path, with `*` for user-defined table names: `workload.classes.logs.rate`
+/// becomes `workload.classes.*.rate`.
 pub(crate) fn in_reference(path: &str) -> String {
     for table in NAMED.iter() {
         if let Some(rest) = path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
@@ -141,8 +141,8 @@ pub(crate) fn in_reference(path: &str) -> String {
     path.to_owned()
 }
 
-/// The sentence for the unknown key `word` of the table `parent`, in a section of that kind: which kind
-/// has it, or the nearest one; and the keys of the table.
+/// The message for the unknown key `word` of the table `parent`, in a section of this kind: the
+/// kind that has the key or the nearest key, and the keys of the table.
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
     let all = all_keys();
     let table = in_reference(&of_device(parent));
@@ -161,7 +161,7 @@ pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
             known.join(", ")
         );
     }
-    // A list of all keys would hide the likely one.
+    // A list of all keys would hide the most similar one.
     let near = || nearest(word, known.iter().copied());
     let mut paths: Vec<&str> =
         all.iter().flat_map(|it| &it.keys).map(|key| key.path.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Layers of configuration: TOML texts from presets, files and the command line, lowest first.
 //!
-//! A layer remembers where each key stands, so that an error, even one that only shows when all
-//! layers are put together, names the file, the line and the value.
+//! A layer remembers the position of each key, so even errors found after merging all layers name
+//! the file, the line and the value.
 
 use crate::error::InputError;
 use options::{Invalid, nearest};
@@ -12,15 +12,15 @@ use toml::de::{DeTable, DeValue};
 /// A TOML text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// A file name, `preset agrawal2008` or `--set device.channels=4`: what errors begin with. Of
-    /// [peers] it has a line for each line of the text.
+    /// Beginning of error messages: a file name, `preset agrawal2008` or `--set device.channels=4`.
+    /// For [peers] it has one line per line of the text.
     pub source: String,
     /// The text.
     pub text: String,
-    /// True if it may name code to be loaded, as the command line may and a file may not.
+    /// True if it may name code to be loaded: allowed for the command line, not for files.
     pub code: bool,
-    /// True if its keys give way where they have no effect, like the keys of a preset, which the user has not
-    /// stated. In other layers a key without effect is refused.
+    /// True if keys without effect are dropped, as for a preset, whose keys the user has not
+    /// stated. In other layers a key without effect is an error.
     pub gives_way: bool,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct Parsed<'a> {
     pub(super) root: Spanned<DeTable<'a>>,
 }
 
-/// The first whole number of a table that TOML cannot write again, because it has 64 bits and a sign, and the
-/// path of its key.
+/// Key path and value of the first whole number in a table that TOML cannot represent as a signed
+/// 64-bit integer.
 fn unwritable<'t, 'a>(
     table: &'t DeTable<'a>,
     above: &str,
@@ -59,7 +59,7 @@ impl Layer {
         Layer { source: source.into(), text: text.into(), code: false, gives_way: false }
     }
 
-    /// `source:line`, or only the source when the text is a single line.
+    /// `source:line`, or only the source if the text is a single line.
     fn place(&self, span: &Range<usize>) -> String {
         let text = &self.text;
         if !text.contains('\n') {
@@ -73,7 +73,7 @@ impl Layer {
         format!("{}:{}", self.source, line + 1)
     }
 
-    /// The assignments of a layer whose texts are lines `path = value`.
+    /// The assignments of a layer whose text consists of lines `path = value`.
     fn assignments(&self) -> impl Iterator<Item = Assignment<'_>> {
         self.source.split('\n').zip(self.text.split('\n')).map(|(source, line)| {
             let (path, value) = line.split_once(" = ").unwrap_or((line, ""));
@@ -86,7 +86,7 @@ impl Layer {
         InputError(format!("{place}: {problem}"))
     }
 
-    /// The error about the value of a key, beside others of which `with` says the names.
+    /// The error about the value of a key; `with` names other keys involved.
     pub(super) fn error_of(
         &self,
         span: Range<usize>,
@@ -95,7 +95,7 @@ impl Layer {
         problem: &str,
     ) -> InputError {
         let place = self.place(&span);
-        // An assignment of the command line says the key and its value itself.
+        // An assignment on the command line already contains the key and its value.
         let own = place.strip_prefix("--set ").and_then(|it| it.split('=').next());
         if own.is_some_and(|it| it.trim() == key) {
             return InputError(format!("{place}{with}: {problem}"));
@@ -149,7 +149,7 @@ impl Layer {
     }
 }
 
-/// A line of a layer that is made of assignments.
+/// A line of a layer that consists of assignments.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Assignment<'a> {
     path: &'a str,
@@ -164,11 +164,11 @@ impl Assignment<'_> {
     }
 }
 
-/// One layer of equal assignments: their order says nothing. Each of the layers is one of
-/// [`set_layer`](crate::set_layer), or of peers.
+/// Merges assignments of equal rank into one layer; their order has no effect. Each input layer
+/// comes from [`set_layer`](crate::set_layer) or `peers`.
 ///
 /// # Errors
-/// When two of them give a key different values.
+/// When two assignments give a key different values.
 pub fn peers(layers: &[Layer]) -> Result<Layer, InputError> {
     let mut lines: Vec<_> = layers.iter().flat_map(Layer::assignments).collect();
     lines.sort_unstable();
@@ -200,8 +200,8 @@ impl<'a> Parsed<'a> {
         self.root.get_ref().get(TITLE)?.get_ref().as_str().map(str::to_owned)
     }
 
-    /// The error for the name of code at a full key path, unless the layer may name code; `None` if
-    /// it does not state the key.
+    /// The permission for the name of code at a full key path, as an error if the layer may not
+    /// name code; `None` if the layer does not state the key.
     pub(crate) fn permit_code(&self, path: &str) -> Option<Result<(), InputError>> {
         let value = self.find(path)?;
         if self.layer.code {
@@ -216,14 +216,13 @@ impl<'a> Parsed<'a> {
         Some(Err(self.layer.error(Some(value.span()), &problem)))
     }
 
-    /// The text of a key if the layer states it, and whether the user has: the layer is no file's, which may not name code
-    /// either.
+    /// The text of a key if the layer states it, and true if the user stated it rather than a file.
     pub fn stated(&self, path: &str) -> Option<(String, bool)> {
         let value = self.find(path)?.get_ref();
         Some((value.as_str().unwrap_or_default().to_owned(), self.layer.code))
     }
 
-    /// Value of a full key path such as `device.timing.read` in this layer.
+    /// Value of a full key path, such as `device.timing.read`, in this layer.
     fn find(&self, path: &str) -> Option<&Spanned<DeValue<'a>>> {
         let mut words = path.split('.');
         let mut value = self.root.get_ref().get(words.next()?)?;
@@ -234,8 +233,8 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// The message for a contradiction that only showed when all layers were put together: blames the
-/// topmost layer that states one of the keys, for what was said last is most likely wrong.
+/// The error for a contradiction between merged layers: blames the topmost layer that states one of
+/// the keys, because the last statement is the most likely mistake.
 pub(crate) fn blame(invalid: &Invalid, layers: &[Parsed<'_>]) -> InputError {
     let stated = layers.iter().rev().find_map(|parsed| {
         let mut keys = invalid.keys.iter();

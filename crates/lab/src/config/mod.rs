@@ -1,7 +1,7 @@
 //! Configuration of an experiment: layers of TOML become one [`Experiment`], which is data.
 //!
-//! A layer knows where its keys stand (`layer.rs`, `section.rs`); the reference of the keys (`keys.rs`)
-//! is made from the tables of options. Nothing here runs anything.
+//! A layer knows the positions of its keys (`layer.rs`, `section.rs`); the reference of the keys
+//! (`keys.rs`) is built from the tables of options. This module runs nothing.
 
 mod age;
 mod cost;

@@ -12,14 +12,15 @@ const DAY_NS: f64 = 86_400e9;
 pub enum Pace {
     /// Untimed.
     None,
-    /// Drive writes a day.
+    /// Drive writes per day.
     DriveWrites(f64),
-    /// Bytes of the whole drive a second.
+    /// Bytes of the full-size drive per second.
     Rate(Size),
 }
 
 impl Pace {
-    /// Time for each byte written to a drive of this capacity, ns; `scale` bytes are one simulated byte.
+    /// Time per byte written to a drive of this capacity, ns; one simulated byte stands for `scale`
+    /// bytes.
     pub fn ns_per_byte(self, capacity_bytes: u64, scale: u32) -> Option<f64> {
         match self {
             Pace::None => None,
@@ -85,9 +86,9 @@ mod tests {
         }
         let of = |text: &str| text.parse::<Pace>().unwrap().ns_per_byte(86_400, 4);
         assert_eq!(of("none"), None);
-        // Two drive writes a day take half a day each.
+        // At two drive writes per day, each takes half a day.
         assert!((of("2 DWPD").unwrap() - 0.5e9).abs() < 1e-3);
-        // A scaled drive has the whole drive's pace.
+        // A scaled drive has the pace of the full-size drive.
         assert!((of("1kB/s").unwrap() - 4e6).abs() < 1e-6);
     }
 

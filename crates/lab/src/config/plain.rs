@@ -1,12 +1,12 @@
 //! Numbers in common notations, for assignments: `28%`, `100k`, `1e5`, `1_000_000`. Ambiguous ones
-//! are refused: a size of `4K`, a share of a count.
+//! are refused, such as a size of `4K` or a percentage for a count.
 
 use super::keys::{all_keys, in_reference, of_device};
 use options::{KeyInfo, Values};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Entries by key; of a key that several kinds have, one of each.
+/// Entries by key; a key common to several kinds has one entry per kind.
 static KEYS: LazyLock<BTreeMap<&str, Vec<&KeyInfo>>> = LazyLock::new(|| {
     let mut known: BTreeMap<&str, Vec<&KeyInfo>> = BTreeMap::new();
     for key in all_keys().iter().flat_map(|section| &section.keys) {
@@ -15,7 +15,7 @@ static KEYS: LazyLock<BTreeMap<&str, Vec<&KeyInfo>>> = LazyLock::new(|| {
     known
 });
 
-/// Factor of a letter behind a count.
+/// Factors of suffixes after a count.
 const TIMES: [(&str, u128); 8] = [
     ("k", 1_000),
     ("K", 1_000),
@@ -27,11 +27,11 @@ const TIMES: [(&str, u128); 8] = [
     ("", 1),
 ];
 
-/// The text that TOML reads for a number that a person has written for a key; `None` where it is no such number,
-/// or the key takes none.
+/// Converts a number in common notation to TOML; `None` if it is not such a number, or the key
+/// takes no number.
 ///
 /// # Errors
-/// Why it cannot be meant.
+/// When the number is ambiguous or not whole.
 pub(super) fn number(path: &str, text: &str) -> Result<Option<String>, String> {
     let reference = in_reference(&of_device(path));
     let Some(known) = KEYS.get(reference.as_str()) else { return Ok(None) };
@@ -45,7 +45,7 @@ pub(super) fn number(path: &str, text: &str) -> Result<Option<String>, String> {
         }
         return Ok(Some(written.times(1, -2)));
     }
-    // A letter after a size belongs to its unit, which the size will report.
+    // A letter after a size belongs to its unit, and parsing the size reports errors.
     if !written.suffix.is_empty() && takes(|it| matches!(it, Values::Pattern(_))) {
         return Ok(None);
     }
@@ -75,7 +75,7 @@ fn is_part(values: &Values) -> bool {
 struct Written<'a> {
     negative: bool,
     digits: u128,
-    /// Power of ten by which the digits are multiplied.
+    /// Power of ten that multiplies the digits.
     exponent: i32,
     suffix: &'a str,
 }
@@ -107,7 +107,7 @@ impl Written<'_> {
         Some(Written { negative, digits, exponent, suffix: suffix.trim() })
     }
 
-    /// The number times a factor, if that is whole.
+    /// The number times a factor, if the product is whole.
     fn whole(&self, times: u128) -> Option<i128> {
         let number = self.digits.checked_mul(times)?;
         let power = 10u128.checked_pow(self.exponent.unsigned_abs())?;
@@ -120,7 +120,7 @@ impl Written<'_> {
         Some(if self.negative { -number } else { number })
     }
 
-    /// The number times a factor and a power of ten, as TOML has it.
+    /// The number times a factor and a power of ten, in TOML notation.
     fn times(&self, times: u128, power: i32) -> String {
         let sign = if self.negative { "-" } else { "" };
         let text = format!("{sign}{}e{}", self.digits.saturating_mul(times), self.exponent + power);
@@ -132,7 +132,7 @@ impl Written<'_> {
 mod tests {
     use super::super::set::set_layer;
 
-    /// Each kind of value, as people write it and as TOML has it.
+    /// Each kind of value, in common notation and in TOML.
     #[test]
     fn numbers_are_read_as_people_write_them() {
         for (assignment, value) in [
@@ -164,7 +164,7 @@ mod tests {
             refused("workload.requests=28%").ends_with("workload.requests is none: write a number")
         );
         assert!(refused("workload.rate=5%").contains("5% is a share"));
-        // The key refuses a value that is no number.
+        // The key itself refuses a value that is not a number.
         for text in ["workload.requests=1.5", "workload.requests=10q", "workload.requests=1__0k"] {
             assert!(set_layer(text).is_ok(), "{text}");
         }

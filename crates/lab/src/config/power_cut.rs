@@ -9,17 +9,17 @@ use std::str::FromStr;
 pub enum PowerCut {
     /// Never.
     None,
-    /// Once, then.
+    /// Once, at this time.
     At(Duration),
     /// Repeatedly, at this interval after the drive is ready.
     Every(Duration),
-    /// This many cuts, at instants drawn from the whole run.
+    /// This many cuts, at times drawn from the whole run.
     Random(u32),
     /// This many cuts, after events drawn from the whole run.
     Events(u32),
 }
 
-/// Cuts that are drawn at most.
+/// Maximum number of drawn cuts.
 const MOST: u32 = 1_000_000;
 
 const EXPECTED: &str = "\"none\", \"at 1.5s\", \"every 100ms\", \"random:N\" or \"events:N\"";

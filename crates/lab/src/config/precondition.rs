@@ -4,10 +4,10 @@ use options::{NUMBER, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// Writes that bring a drive into a state; the FTL cleans as it would in time.
+/// Untimed writes that bring a drive into a state; garbage collection works as in timed runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Precondition {
-    /// No preconditioning: the drive is as it was filled.
+    /// No preconditioning: the drive keeps its initial fill.
     None,
     /// Every page once, in ascending order.
     Sequential,
@@ -17,7 +17,7 @@ pub enum Precondition {
     Steady,
 }
 
-/// Upper limit, beyond any drive's way to steady state.
+/// Upper limit, above the need of any drive to reach steady state.
 const MOST_OVERWRITES: f64 = 1000.0;
 
 impl FromStr for Precondition {

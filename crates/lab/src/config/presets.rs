@@ -94,10 +94,10 @@ const WORKLOADS: &[Preset] = presets!(
     "zipf-mixed",
 );
 
-/// Presets at most that a question about a part of a name has.
+/// Maximum number of presets suggested for a partial name.
 const MANY: usize = 4;
 
-/// The default of a section.
+/// Default presets by section.
 pub(crate) const DEFAULTS: [(&str, &str); 2] = [("device", "agrawal2008"), ("workload", "mixed")];
 
 /// The default preset of `device` or `workload`.
@@ -113,14 +113,14 @@ impl Preset {
         head.map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Kind of device or workload (`section`) that it refines.
+    /// Kind of device or workload (`section`) that the preset refines.
     pub(crate) fn kind(&self, section: &str) -> &'static str {
         let mut lines = self.text.lines().filter_map(|line| line.split_once('='));
         let kind = lines.find(|(key, _)| key.trim() == "kind");
         kind.map_or(default_kind(section), |(_, word)| word.trim().trim_matches('"'))
     }
 
-    /// Layers of `section`, above the preset that it refines, if any.
+    /// Layers of `section`, above those of the preset that this one refines, if any.
     pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
         let own = Layer::new(format!("preset {}", self.name), self.text);
         let own = Layer { gives_way: true, ..own };
@@ -148,7 +148,7 @@ pub(crate) fn find(section: &str, name: &str) -> Option<&'static Preset> {
     of(section).iter().find(|preset| preset.name == name)
 }
 
-/// The layer that chooses a preset by name (`section` is `device` or `workload`); `None` when there
+/// The layer that selects a preset by name (`section` is `device` or `workload`); `None` if there
 /// is no preset of that name.
 pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
     find(section, name).map(|_| {
@@ -156,7 +156,7 @@ pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
     })
 }
 
-/// File of a preset of `section`, with comments; `None` when there is no such preset.
+/// File of a preset of `section`, with comments; `None` if there is no such preset.
 pub fn preset_text(section: &str, name: &str) -> Option<&'static str> {
     find(section, name).map(|preset| preset.text)
 }

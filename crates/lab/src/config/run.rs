@@ -11,12 +11,12 @@ use options::{Duration, Invalid, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// When a run ends: with its workload, or at a simulated time if that is earlier.
+/// End of a run: with its workload, or earlier at a simulated time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// At the end of the workload.
     End,
-    /// When the drive has settled, or is not going to.
+    /// When the drive has settled, or the maximum number of rounds is reached.
     Steady,
     /// Requests that arrive later are not submitted.
     Time(Duration),
@@ -101,7 +101,7 @@ options! {
 }
 
 impl RunConfig {
-    /// Refuses a warm-up that leaves nothing to measure.
+    /// Refuses a warm-up that leaves no time to measure.
     pub(crate) fn check_warm_up(&self) -> Result<(), Invalid> {
         let refuse = |problem| Err(Invalid::new(&["run.warm_up"], problem));
         match self.until {
@@ -118,7 +118,7 @@ impl RunConfig {
         }
     }
 
-    /// Refuses data that would age untimed, or a pace for timed writes.
+    /// Refuses ageing in untimed writes, and a pace for timed writes.
     pub(crate) fn check_pace(&self, device: &DeviceConfig) -> Result<(), Invalid> {
         let is_untimed = !self.timed || self.precondition != Precondition::None;
         if self.pace != Pace::None {
@@ -141,7 +141,7 @@ impl RunConfig {
         Ok(())
     }
 
-    /// Refuses a cut that cannot be.
+    /// Refuses an invalid power cut.
     pub(crate) fn check_power_cut(&self) -> Result<(), Invalid> {
         let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));
         if self.power_cut == PowerCut::None {
@@ -160,7 +160,7 @@ impl RunConfig {
         }
     }
 
-    /// Refuses faults of a run without time.
+    /// Refuses faults in an untimed run.
     pub(crate) fn check_faults(&self) -> Result<(), Invalid> {
         if self.timed || self.faults.is_none() {
             return Ok(());

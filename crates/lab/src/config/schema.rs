@@ -1,9 +1,9 @@
-//! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and
-//! checks a file with it. Whatever it refuses, the program refuses; contradictions between keys it
-//! cannot see.
+//! A JSON Schema of experiment files, generated from the reference of the keys, for completion and
+//! checks in editors. The program refuses everything that the schema refuses; contradictions
+//! between keys are beyond the schema.
 //!
-//! A section with a kind describes each of its keys once; `if` and `then` select the keys of a kind, so
-//! that an editor marks a mistake where it is.
+//! A section with a kind describes each of its keys once; `if` and `then` select the keys of a
+//! kind, so that an editor marks an error at its position.
 
 use super::keys::{SectionKeys, keys};
 use super::layer::{TITLE, VERSION};
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 /// Path of shared section definitions.
 const DEFINITIONS: &str = "#/$defs/";
 
-/// The schema of an experiment file, in the draft 2020-12.
+/// The schema of an experiment file, in draft 2020-12.
 pub fn schema() -> Value {
     let all = keys();
     let of = |section: &str| -> Vec<&SectionKeys> {
@@ -53,7 +53,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// A member that differs: what the others are decides which keys it has.
+/// A member with its own keys: the kind of the other members determines the allowed keys.
 fn each() -> Value {
     json!({
         "description": "The number of a member, and keys of a device that it has of its own.",
@@ -72,7 +72,7 @@ fn reference(name: &str) -> Value {
 /// A table of keys, each with its path relative to the table.
 fn table(keys: &[(&str, &KeyInfo)], description: &str) -> Value {
     let mut properties: Map<String, Value> = properties(keys).into_iter().collect();
-    // Tables that the user names.
+    // Tables named by the user.
     let named = properties.remove(ANY_NAME);
     json!({
         "description": description,
@@ -97,12 +97,12 @@ fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
         let (within, others) = rest.split_at(count);
         let within: Vec<_> =
             within.iter().map(|(path, key)| (&path[name.len() + 1..], *key)).collect();
-        // A table is described by its own keys, or by those of its inner tables.
+        // A table's description comes from its own keys, otherwise from its inner tables.
         let own =
             within.iter().find(|(path, _)| !path.contains('.')).map_or("", |it| &it.1.section);
         let table = table(&within, &one_line(own));
         match all.last_mut().filter(|(before, _)| before == name) {
-            // A single value, or a table of its components.
+            // The key accepts a single value, or a table of its components.
             Some((_, value)) => *value = either(value.take(), table),
             None => all.push((name.to_owned(), table)),
         }
@@ -111,7 +111,7 @@ fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
     all
 }
 
-/// A key that is a value or a table, which has the description of the value.
+/// A key that accepts a value or a table, with the description of the value.
 fn either(mut value: Value, mut table: Value) -> Value {
     let description = value["description"].take();
     for one in [&mut value, &mut table] {
@@ -151,7 +151,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The words that a key takes.
+/// The words that a key accepts.
 fn words(values: &Values) -> Vec<(String, String)> {
     match values {
         Values::Words(words) => words.clone(),
@@ -205,7 +205,7 @@ fn default(key: &KeyInfo) -> Option<Value> {
     }
 }
 
-/// A section that has a kind or a preset, or neither: then it builds on the default preset.
+/// A section with a kind or a preset, or with neither, which then builds on the default preset.
 fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
     let tables: Vec<KindKeys> = all
         .iter()
@@ -232,13 +232,13 @@ fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
     json!({ "description": description, "type": "object", "allOf": parts })
 }
 
-/// The words that mean a kind.
+/// All words for a kind.
 fn words_of(kind: &str) -> Vec<&str> {
     let others = devices::other_words().iter().filter(|(_, it)| *it == kind);
     std::iter::once(kind).chain(others.map(|(word, _)| *word)).collect()
 }
 
-/// A stream of a mix: the keys of a workload of its kind, and the keys that every stream has.
+/// A stream of a mix: the keys of its workload kind, and the keys common to all streams.
 fn stream(workloads: &[&SectionKeys]) -> Value {
     let own = workloads::stream_keys();
     let own: Vec<_> = own.iter().map(|key| (key.path.as_str(), key)).collect();
@@ -263,18 +263,19 @@ fn stream(workloads: &[&SectionKeys]) -> Value {
     })
 }
 
-/// The keys of a section of that kind.
+/// The keys of a section of one kind.
 struct KindKeys<'a> {
     kind: &'a str,
     keys: Vec<(String, Value)>,
 }
 
-/// Rules of a section whose keys depend on its kind: what each key takes; and where `chosen` says
-/// that a kind is chosen, that it has no others.
+/// Rules of a section whose keys depend on its kind: the values of each key and, if `chosen` states
+/// the kind, the exclusion of other keys.
 fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
     let every = every_key(tables);
     let of_kind = tables.iter().map(|table| {
-        // A description common to all kinds is not repeated, so that a violation is not shown twice.
+        // A description common to all kinds is not repeated, so an editor shows a violation only
+        // once.
         let own = |(name, value): &(String, Value)| {
             let value = if every[name] == *value { Value::Bool(true) } else { value.clone() };
             (name.clone(), value)
@@ -286,7 +287,7 @@ fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value
     std::iter::once(json!({ "properties": every })).chain(of_kind).collect()
 }
 
-/// Every key of any kind: its values, whatever its kind.
+/// The keys of all kinds, with the values allowed for any kind.
 fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
     let mut every: Map<String, Value> = Map::new();
     for (name, value) in tables.iter().flat_map(|table| &table.keys) {

@@ -1,4 +1,4 @@
-//! A section of a layer: what it says, and the places of its mistakes.
+//! A section of a layer: its content, and the positions of errors.
 
 use super::keys;
 use super::layer::Parsed;
@@ -17,7 +17,7 @@ pub(crate) struct Section<'p, 'a> {
 }
 
 impl<'p, 'a> Section<'p, 'a> {
-    /// The section of a layer that has this name, if there is one.
+    /// The layer's section with this name, if present.
     pub(crate) fn of(parsed: &'p Parsed<'a>, name: &str) -> Option<Self> {
         let value = parsed.root.get_ref().get(name)?;
         Some(Section { parsed, value })
@@ -35,7 +35,7 @@ impl<'p, 'a> Section<'p, 'a> {
         Err(layer.error(Some(value.span()), &problem))
     }
 
-    /// The tables of a list that has this name, if there is one.
+    /// The tables of a named list, if present.
     pub(crate) fn tables(&self, name: &str) -> Result<Option<Vec<Section<'p, 'a>>>, InputError> {
         let table = self.value.get_ref().as_table();
         let Some(value) = table.and_then(|table| table.get(name)) else { return Ok(None) };
@@ -81,19 +81,19 @@ impl<'p, 'a> Section<'p, 'a> {
         self.parsed.layer.gives_way
     }
 
-    /// Where a key of this section stands, by its path within it, if it does.
+    /// Position of a key of this section, by its relative path, if stated.
     fn find(&self, path: &str) -> Option<&'p Spanned<DeValue<'a>>> {
         let step = |value: &'p Spanned<DeValue<'a>>, word| value.get_ref().as_table()?.get(word);
         path.split('.').try_fold(self.value, step)
     }
 
-    /// True if the section states a key, by its path within it.
+    /// True if the section states a key, by its relative path.
     pub(crate) fn states(&self, path: &str) -> bool {
         self.find(path).is_some()
     }
 
-    /// The refusal of keys of this section, by their paths within it, that have no effect; `name` is that of the
-    /// section.
+    /// The error for ineffective keys of this section, given by their relative paths; `name` is the
+    /// section's name.
     pub(crate) fn refuse_idle(&self, name: &str, idle: &[&Idle]) -> InputError {
         let layer = self.parsed.layer;
         let (first, others) = idle.split_first().expect("there is one");
@@ -111,7 +111,8 @@ impl<'p, 'a> Section<'p, 'a> {
         layer.error(value.map(Spanned::span), &problem)
     }
 
-    /// The refusal of a key of this section, by its path within it; `name` is the section's.
+    /// The error for a key of this section, given by its relative path; `name` is the section's
+    /// name.
     pub(crate) fn refuse(&self, key: &str, name: &str, problem: &str) -> InputError {
         let layer = self.parsed.layer;
         let value = self.find(key);
@@ -131,7 +132,7 @@ impl<'p, 'a> Section<'p, 'a> {
         self.parsed.layer.error(span, problem)
     }
 
-    /// The section without the words that choose its kind, ready to be deserialized.
+    /// The section without the keys that choose its kind, ready for deserialisation.
     pub(crate) fn without(&self, words: &[&str]) -> Value<'a> {
         let mut value = self.value.clone();
         if let DeValue::Table(table) = value.get_mut() {
@@ -142,7 +143,7 @@ impl<'p, 'a> Section<'p, 'a> {
         Value(value)
     }
 
-    /// The error of deserializing this section, which is of that kind, with its place and key.
+    /// The error of deserialising this section, which is of the given kind, with position and key.
     pub(crate) fn blame(&self, error: &value::Error, section: &str, kind: &str) -> InputError {
         let layer = self.parsed.layer;
         let message = &error.message;
@@ -152,7 +153,7 @@ impl<'p, 'a> Section<'p, 'a> {
         let Some((path, value)) = path_at(self.value, section, &span) else {
             return layer.error(Some(span), &format!("{section}: {message}"));
         };
-        // Serde lists every key of the table; the nearest one is what the user needs first.
+        // Serde lists all keys of the table; the nearest one is more useful.
         if let Some(rest) = message.strip_prefix("unknown field `") {
             let word = rest.split('`').next().unwrap_or_default();
             let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
@@ -162,7 +163,7 @@ impl<'p, 'a> Section<'p, 'a> {
     }
 }
 
-/// Serde's message with the types of this program in words of the user.
+/// Serde's message with Rust types replaced by user terms.
 fn in_words(message: &str) -> String {
     let words = [
         ("expected u32", "expected a whole number from 0 to 4294967295"),

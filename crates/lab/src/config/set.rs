@@ -1,4 +1,4 @@
-//! `--set KEY=VALUE`, whose keys may be abbreviated.
+//! `--set KEY=VALUE`, with abbreviated keys.
 
 use super::keys::{all_keys, in_reference, unknown_key};
 use super::layer::{Layer, peers};
@@ -25,7 +25,7 @@ const WITHIN: [(&str, &str); 3] = [
 ];
 
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
-/// only one path ends so; the value is TOML, a number as people write one, or else the text of a string.
+/// it is unique; the value is TOML, a number in common notation, or else the text of a string.
 ///
 /// # Errors
 /// When the assignment has no `=`, or the key is unknown or ambiguous.
@@ -50,15 +50,15 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
     Ok(Layer { code: true, ..Layer::new(source, format!("{path} = {value}")) })
 }
 
-/// A text as TOML on one line. its strings have the escapes of JSON.
+/// A text as TOML on one line, with the string escapes of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\x7f', "\\u007f")
 }
 
-/// The layer of several `--set`, which are [`peers`].
+/// The layer of several `--set` assignments of equal rank ([`peers`]).
 ///
 /// # Errors
-/// As [`set_layer`], and when two of them give a key different values.
+/// See [`set_layer`]; also when two assignments give a key different values.
 pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError> {
     let mut layers = Vec::new();
     let mut refused = Vec::new();
@@ -76,7 +76,7 @@ pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError>
 }
 
 fn full_path(key: &str) -> Result<String, String> {
-    // A device that another is made of has the keys of a device.
+    // An inner device has the keys of a device.
     for (section, what) in WITHIN {
         let below = key.strip_prefix("device.").unwrap_or(key);
         let Some(rest) = below.strip_prefix(section).and_then(|it| it.strip_prefix('.')) else {
@@ -94,7 +94,7 @@ fn full_path(key: &str) -> Result<String, String> {
     if let Some(path) = in_named_table(key, &PATHS) {
         return path;
     }
-    // A key of a table that the user names is written in full.
+    // A key of a user-named table must be written in full.
     let paths = || PATHS.iter().map(String::as_str).filter(|path| !path.contains(ANY_NAME));
     let suffix = format!(".{key}");
     let matching: Vec<&str> = paths().filter(|path| path.ends_with(&suffix)).collect();
@@ -126,7 +126,8 @@ fn full_path(key: &str) -> Result<String, String> {
     }
 }
 
-/// The key that decides most in a section, where the words are a section's: its policy or kind, or else its first.
+/// The main key of a section, for words that name a section: its policy or kind, otherwise its
+/// first key.
 fn leading(section: &str) -> Option<&'static str> {
     let keys = PATHS.iter().filter_map(|path| {
         let (above, name) = path.rsplit_once('.')?;
@@ -139,8 +140,8 @@ fn leading(section: &str) -> Option<&'static str> {
     found.or(all.first()).map(|(path, _)| *path)
 }
 
-/// The path of a key of a table that the user has named, such as `workload.classes.logs.rate`, or only
-/// `classes.logs.rate`; `None` for other keys.
+/// The path of a key in a user-named table, such as `workload.classes.logs.rate`, also without its
+/// section (`classes.logs.rate`); `None` for other keys.
 fn in_named_table(key: &str, paths: &[String]) -> Option<Result<String, String>> {
     let tables = paths.iter().filter_map(|path| path.split_once(&format!(".{ANY_NAME}.")));
     let found = tables.into_iter().find_map(|(table, _)| {
@@ -189,9 +190,9 @@ mod tests {
             ("member.member.copy_back=true", "device.member.member.cleaning.copy_back = true"),
             ("workload.classes.logs.depth=4", "workload.classes.logs.depth = 4"),
             ("classes.logs.arrivals=fixed", "workload.classes.logs.arrivals = \"fixed\""),
-            // Keys of classes are not meant.
+            // Keys of classes do not match.
             ("workload.rate=4", "workload.rate = 4"),
-            // A rebuild has such a key as well.
+            // The rebuild section also has a key of this name.
             ("rate=4", ""),
         ];
         for (assignment, text) in cases {

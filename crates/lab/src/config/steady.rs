@@ -1,4 +1,4 @@
-//! When a drive counts as settled: the keys under `[run.steady]`.
+//! Criteria for a settled drive: the keys under `[run.steady]`.
 
 use options::{Duration, Invalid, choices, options};
 
@@ -43,7 +43,7 @@ impl Metric {
 }
 
 impl Steady {
-    /// Refuses values with which no drive could settle, or any would.
+    /// Refuses values under which no drive could settle, or every drive would.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         let refuse = |key, problem: String| Err(Invalid::new(&[key], problem));
         if self.window < 2 || self.window > self.rounds {

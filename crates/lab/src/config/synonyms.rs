@@ -1,4 +1,4 @@
-//! Synonyms of keys in other programs and in common usage: one table, for messages about unknown
+//! Synonyms of keys, from other programs and common usage: one table for messages about unknown
 //! keys, `ssdlab keys` and `ssdlab show`.
 
 /// A foreign name of a key.
@@ -6,10 +6,10 @@
 pub struct Synonym {
     /// The word, in lower case.
     pub word: &'static str,
-    /// Matching keys by the end of their paths or by section, likeliest first; none where there is
-    /// no such key.
+    /// Matching keys, by the end of their paths or by section, most likely first; empty if there is
+    /// none.
     pub terms: &'static [&'static str],
-    /// Other advice: a command, the form of the value, or why there is no such key.
+    /// Other advice: a command, the form of the value, or the reason for the missing key.
     pub note: &'static str,
 }
 
@@ -119,14 +119,13 @@ fn plain(word: &str) -> String {
     word.chars().filter(|c| !" _-".contains(*c)).flat_map(char::to_lowercase).collect()
 }
 
-/// Row of a word in any spelling: `iodepth`, `IO_depth`.
+/// Table row for a word in any spelling: `iodepth`, `IO_depth`.
 pub fn synonym(word: &str) -> Option<&'static Synonym> {
     let word = plain(word.trim());
     SYNONYMS.iter().find(|row| plain(row.word) == word)
 }
 
-/// Keys meant by a synonym: keys with a matching end, otherwise the section's. A section has no
-/// value.
+/// Keys meant by a synonym: keys whose path ends with a term, otherwise the keys of a section.
 fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for term in row.terms {
@@ -146,8 +145,7 @@ fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// The hint in a message about an unknown key, if it is a name used elsewhere: the keys meant, in
-/// `section` if it has any.
+/// The hint for an unknown key that is a known synonym: the keys meant, preferably in `section`.
 pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;
     let all = meant(row, paths);
@@ -222,7 +220,7 @@ mod tests {
         assert_eq!(hint("chanels", None, &paths), None);
     }
 
-    /// A cleaner is set by a key, not by the name of its table.
+    /// A cleaner is set through a key, not through the name of its table.
     #[test]
     fn words_for_cleaning_name_a_key_that_can_be_set() {
         let paths = paths();

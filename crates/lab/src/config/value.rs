@@ -1,7 +1,7 @@
-//! Deserializes a parsed TOML value.
+//! Deserialises a parsed TOML value.
 //!
-//! `toml`'s own deserializer of values also looks for dates and for types that ask for their place in the text, at
-//! every type that is deserialized: that is half of the machine code of this crate, and sections have neither.
+//! `toml`'s own deserialiser of values also handles dates and position-aware types, for every
+//! deserialised type. That would be half of this crate's machine code, and sections need neither.
 
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -47,8 +47,8 @@ impl de::Error for Error {
     }
 }
 
-/// A value for a visitor. It is made apart from the visitors: Not generic, because the compiler
-/// duplicates generic code for about a hundred types.
+/// A value to pass to a visitor. It is not generic, because the compiler duplicates generic code
+/// for about a hundred types.
 enum Shown<'de> {
     Borrowed(&'de str),
     Owned(String),

@@ -1,17 +1,18 @@
-//! The whole drive for a trace: presets simulate a part of each block, and a trace has the addresses of a whole drive.
+//! The full-size drive for a trace: presets simulate a part of each block, but a trace has the
+//! addresses of a full-size drive.
 
 use super::run::RunConfig;
 use super::section::Section;
 use devices::DeviceConfig;
 use workloads::{Beyond, WorkloadConfig};
 
-/// Maximum memory of a full-scale drive with its content, bytes. It is not what the machine has, so
-/// that no result depends on that.
+/// Maximum memory of a full-size drive with its content, bytes. It is independent of the machine's
+/// memory, so results are, too.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// The device on which a trace is replayed: unscaled, if only a preset sets the scale, the trace
-/// keeps its span, and the drive fits. Preconditioning and untimed runs would write the whole
-/// drive, and a saved drive is loaded by other runs.
+/// The device for replaying a trace: unscaled if only a preset sets the scale, the trace keeps its
+/// span, and the drive fits. Preconditioned and untimed runs keep the scale, because they write the
+/// whole drive; so do saved drives, because other runs load them.
 pub(super) fn of_trace(
     device: DeviceConfig,
     sections: &[Section<'_, '_>],

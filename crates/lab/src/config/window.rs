@@ -1,11 +1,11 @@
-//! The window of a run whose flash operations are recorded: the key `run.timeline`.
+//! The window in which flash operations are recorded: the key `run.timeline`.
 
 use devices::ssd::timeline::Window;
 use options::{Duration, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
-/// Operations recorded at most.
+/// Maximum number of recorded operations.
 const MOST_OPERATIONS: usize = 20_000;
 
 /// A window of simulated time, such as "10ms..12ms", or none.
@@ -13,7 +13,7 @@ const MOST_OPERATIONS: usize = 20_000;
 pub enum TimelineWindow {
     /// No recording.
     None,
-    /// From the first to the second.
+    /// From the first time to the second.
     Between(Duration, Duration),
 }
 

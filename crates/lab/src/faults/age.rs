@@ -1,4 +1,4 @@
-//! Orders that age a drive: untimed random overwrites while it is idle, and time that passes.
+//! Orders that age a drive: untimed random overwrites of the idle drive, and retention time.
 
 use super::order::Order;
 use super::{FAULT_STREAM, Faulty};
@@ -13,8 +13,8 @@ const MOST_OVERWRITES: u64 = 1000;
 const BATCH: u64 = 64;
 
 impl Faulty<'_> {
-    /// Executes the orders of age at time 0 of the script, before the first request: counts start after
-    /// them, as for a drive that was aged before.
+    /// Executes the ageing orders at time 0 of the script, before the first request. Counters start
+    /// after them, as for a drive aged before the run.
     pub(super) fn age_before_the_first(&mut self) {
         let is_first = |(at, order): &(Time, Order)| *at == 0 && order.is_age();
         let all = std::mem::take(&mut self.script).into_iter();
@@ -30,12 +30,12 @@ impl Faulty<'_> {
         self.device.begin_load();
     }
 
-    /// True if idle, without pending completions.
+    /// True if the drive is idle, without pending completions.
     pub(super) fn is_at_rest(&self) -> bool {
         self.late.is_empty() && self.off_until.is_none() && self.device.rests()
     }
 
-    /// Executes orders of age that waited for the drive to be idle.
+    /// Executes ageing orders that waited for an idle drive.
     pub(super) fn age_at_rest(&mut self, now: Time) {
         while !self.waiting.is_empty() && self.is_at_rest() {
             if let Some(order) = self.waiting.pop_front() {
@@ -47,7 +47,7 @@ impl Faulty<'_> {
     /// Ages the drive; returns the order as executed, with fewer writes if the server was stopped.
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
         if let Order::Lie(age) = order {
-            // Data in the write buffer are written afterwards, and young.
+            // Data in the write buffer do not age, because they are written later.
             self.device.age(*age).map_err(|problem| format!("{order}: {problem}"))?;
             return Ok(order.clone());
         }

@@ -1,9 +1,9 @@
 //! A device with injected faults: slow requests, errors, power cuts, ageing.
 //!
-//! Orders apply in model time, with a random generator of their own, so that the same orders on the same
-//! requests give the same results, whether they come from a script (`run.faults`) or from the control
-//! socket of the live device, which records them as a script. Times of a
-//! script count from the first request. A device without faults gets its requests directly.
+//! Orders apply in model time and have their own random generator, so equal orders on equal
+//! requests give equal results. Orders come from a script (`run.faults`) or from the control socket
+//! of the live device, which records them as a script. Script times are relative to the first
+//! request. A device without faults gets its requests directly.
 
 mod age;
 mod order;
@@ -22,10 +22,10 @@ use options::Invalid;
 use order::{Fail, script};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Stream of randomness: which requests are late or fail.
+/// Random stream that selects the late and failing requests.
 const FAULT_STREAM: u64 = 14;
 
-/// Present faults of a device.
+/// Active faults of a device.
 #[derive(Debug, Clone)]
 struct Wrong {
     slow: f64,
@@ -55,7 +55,7 @@ impl Default for Wrong {
 /// Script of an experiment, if any.
 ///
 /// # Errors
-/// When it cannot be read, or orders what the device cannot do.
+/// When it cannot be read, or has an order that the device does not support.
 pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError> {
     let Some(path) = &experiment.run.faults else { return Ok(Vec::new()) };
     let refuse = |problem: String| {
@@ -73,38 +73,38 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
     Ok(orders)
 }
 
-/// True if the work was given up.
+/// Returns true if the work must stop.
 pub(crate) type IsStopped<'a> = &'a dyn Fn() -> bool;
 
-/// A device with injected faults, and pending orders; these are its fields.
+/// A device with injected faults and pending orders.
 pub(crate) struct Faulty<'a> {
     pub(crate) device: &'a mut (dyn Model + 'static),
     experiment: &'a Experiment,
     wrong: Wrong,
-    /// Orders to come, by the time after the first request.
+    /// Future orders, by time after the first request.
     script: VecDeque<(Time, Order)>,
-    /// Orders that wait until the drive rests.
+    /// Orders that wait for an idle drive.
     waiting: VecDeque<Order>,
     /// Arrival of the first request.
     first: Option<Time>,
-    /// Orders that were given, by the same time, as text.
+    /// Executed orders as text, by time after the first request.
     given: Vec<(Time, String)>,
-    /// Delayed completions in order.
+    /// Delayed completions, by time.
     late: BTreeMap<(Time, u64), Completion>,
     delayed: u64,
     /// End of the power-off time.
     off_until: Option<Time>,
     random: Xoshiro256,
     ages: u64,
-    /// The first order of the script that could not be done.
+    /// The first script order that failed.
     problem: Option<String>,
     buffer: Vec<Completion>,
     is_stopped: IsStopped<'a>,
 }
 
 impl<'a> Faulty<'a> {
-    /// A device to which the orders of a script will be given; those about its age that stand at its
-    /// very beginning are done, unless it `is_stopped`.
+    /// A device under a script. Ageing orders at the very beginning are executed immediately,
+    /// unless it `is_stopped`.
     pub(crate) fn new(
         device: &'a mut (dyn Model + 'static),
         experiment: &'a Experiment,
@@ -132,25 +132,25 @@ impl<'a> Faulty<'a> {
         faulty
     }
 
-    /// The orders that were given, as a script.
+    /// The executed orders, as a script.
     pub(crate) fn given(&self) -> String {
         let lines: Vec<String> =
             self.given.iter().map(|(at, order)| format!("{at}ns {order}")).collect();
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// Refuses a script of which an order could not be done.
+    /// Refuses a script with an order that failed.
     pub(crate) fn check_script(&self) -> Result<(), RunError> {
         self.script_problem().map_or(Ok(()), |problem| Err(RunError::Input(problem)))
     }
 
-    /// The first order of the script that could not be done, and why.
+    /// The first script order that failed, and the reason.
     pub(crate) fn script_problem(&self) -> Option<String> {
         let waits = self.waiting.front().map(|it| format!("{it}: the drive was never at rest"));
         self.problem.clone().or(waits).map(|it| format!("run.faults: {it}"))
     }
 
-    /// True if an order was given, or may be.
+    /// True if orders were executed or are pending.
     pub(crate) fn has_script(&self) -> bool {
         !self.script.is_empty() || !self.given.is_empty()
     }
@@ -158,7 +158,7 @@ impl<'a> Faulty<'a> {
     /// Executes an order at `now`, with all earlier events processed.
     ///
     /// # Errors
-    /// Why it cannot be done, at least now.
+    /// The reason why the order cannot be executed now.
     pub(crate) fn order(&mut self, now: Time, order: Order) -> Result<(), String> {
         let mut text = order.to_string();
         match order {
@@ -191,7 +191,7 @@ impl<'a> Faulty<'a> {
         Ok(())
     }
 
-    /// Faults at `now`, as orders.
+    /// Active faults at `now`, as orders.
     pub(crate) fn in_force(&self, now: Time) -> Vec<String> {
         let Wrong { slow, more, share, stalled, fails, read_only, has_ended } = &self.wrong;
         let mut orders = Vec::new();
@@ -227,12 +227,12 @@ impl<'a> Faulty<'a> {
             return Err("the power is already off, or the drive is still recovering".to_owned());
         }
         self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())?;
-        // Times of a replay count from the first request.
+        // A replay counts its times from the first request.
         let begun = self.first.map(|_| ());
         begun.ok_or_else(|| "cut: nothing was asked yet, so there is nothing to lose".to_owned())
     }
 
-    /// Handles a power cut: what was asked and is not answered is lost.
+    /// Handles a power cut: outstanding requests are lost.
     fn lose_power(&mut self, now: Time) {
         let mut completions = std::mem::take(&mut self.buffer);
         self.device.cut(now, &mut completions);
@@ -269,7 +269,7 @@ impl<'a> Faulty<'a> {
         share >= 1.0 || (self.random.below(1 << 53) as f64) < share * (1u64 << 53) as f64
     }
 
-    /// True if a request fails that the device has done well.
+    /// True if a fault makes a request fail that the device completed.
     fn fails(&mut self, request: &Request) -> bool {
         let end = request.lba.0 + u64::from(request.sectors);
         for number in 0..self.wrong.fails.len() {
@@ -301,7 +301,7 @@ impl<'a> Faulty<'a> {
         Some(self.first? + after)
     }
 
-    /// Gives the next order of the script.
+    /// Executes the next order of the script.
     fn go_by_script(&mut self, now: Time) {
         let Some((_, order)) = self.script.pop_front() else { return };
         if order.waits_for_rest() && !self.is_at_rest() {
@@ -317,7 +317,7 @@ impl<'a> Faulty<'a> {
         }
     }
 
-    /// At the first request, from which times of scripts count: a stall in progress restarts now.
+    /// Handles the first request, the zero point of script times: a stall in progress restarts now.
     fn begin(&mut self, now: Time) {
         self.first = Some(now);
         let is_stall = |text: &str| text.starts_with("stall ");
@@ -328,7 +328,7 @@ impl<'a> Faulty<'a> {
     }
 }
 
-/// An answer that ends in another way, and at once.
+/// A completion with another status, reported immediately.
 fn ended(completion: Completion, status: Status, now: Time) -> Completion {
     let breakdown = Breakdown::of(UNIT_WAIT, now - completion.submitted);
     Completion { at: now, breakdown, status, ..completion }
@@ -427,9 +427,9 @@ impl Device for Faulty<'_> {
     }
 }
 
-/// Calls to the device beside requests, passed through the faults.
+/// Other calls to the device, passed through the faults.
 impl Faulty<'_> {
-    /// Begins the account anew.
+    /// Restarts the accounting.
     pub(crate) fn begin_account(&mut self, now: Time) {
         self.device.begin_account(now);
     }

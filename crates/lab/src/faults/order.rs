@@ -6,28 +6,28 @@ use options::{Duration, Size};
 use std::fmt;
 use std::str::FromStr;
 
-/// Forms of all orders, for messages.
+/// Syntax of all orders, for messages.
 const FORMS: &str = "slow X; latency add TIME [p=SHARE]; latency none; stall TIME; \
      fail read|write|trim|flush all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; \
      cut [off TIME]; age TIME [at TEMPERATURE]; age steady; age N writes; \
      next-unit HANDLE; reset";
 
-/// Requests that are to fail.
+/// Requests that must fail.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fail {
     pub(crate) op: Op,
-    /// Sectors; a flush has none.
+    /// Range of sectors; `None` for a flush.
     pub(crate) sectors: Option<(u64, u64)>,
-    /// Remaining failures; without a limit `None`.
+    /// Remaining failures; `None` without a limit.
     pub(crate) left: Option<u64>,
-    /// The share of the requests concerned that fails.
+    /// Share of the matching requests that fails.
     pub(crate) share: f64,
 }
 
 /// One order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
-    /// Every operation takes this many times as long.
+    /// Multiplies the duration of every operation.
     Slow(f64),
     /// Adds this latency to this share of the requests.
     Latency(Time, f64),
@@ -39,17 +39,17 @@ pub(crate) enum Order {
     ReadOnly(bool),
     /// The device becomes permanently read-only.
     EndOfLife,
-    /// A power cut; the power is back after this time.
+    /// A power cut; power returns after this time.
     Cut(Time),
     /// Overwrites the drive at random until write amplification settles.
     AgeSteady,
-    /// Overwrites this number of pages at random.
+    /// Overwrites this number of random pages.
     Age(u64),
     /// Lets data age without requests.
     Lie(Age),
     /// Starts a new reclaim unit for a placement handle.
     NextUnit(u32),
-    /// Ends all faults, keeping wear and end of life.
+    /// Ends all faults, except wear and end of life.
     Reset,
 }
 
@@ -59,7 +59,7 @@ impl Order {
         matches!(self, Order::Age(_) | Order::AgeSteady | Order::Lie(_))
     }
 
-    /// True if the order waits for an idle drive: it overwrites the drive.
+    /// True if the order overwrites the drive, and therefore waits until it is idle.
     pub(crate) fn waits_for_rest(&self) -> bool {
         matches!(self, Order::Age(_) | Order::AgeSteady)
     }
@@ -109,7 +109,7 @@ impl FromStr for Order {
     }
 }
 
-/// Message about a line that is no order: the order probably meant, or all orders.
+/// Message about a line that is not an order: the order probably meant, or all orders.
 fn unknown(line: &str) -> String {
     let word = |form: &'static str| form.split(' ').next().unwrap_or_default();
     let near =
@@ -120,7 +120,7 @@ fn unknown(line: &str) -> String {
     }
 }
 
-/// The longest time in an order or a script, a year: no sum of times may pass the end of the clock.
+/// Maximum time in an order or a script: a year, so that sums of times never overflow the clock.
 const LONGEST_NS: Time = 365 * 24 * 3600 * 1_000_000_000;
 
 fn time(text: &str) -> Result<Time, String> {
@@ -172,14 +172,14 @@ fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
     Ok(Order::Fail(Fail { op, sectors, left, share }))
 }
 
-/// A line of a script: when, after the first request, and what.
+/// A line of a script: time after the first request, and order.
 fn script_line(line: &str) -> Result<(Time, Order), String> {
     let (at, order) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let at = time(at).map_err(|error| format!("{error}; a line is a time and an order"))?;
     Ok((at, order.trim().parse()?))
 }
 
-/// The orders of a script. Empty lines and what follows `#` say nothing.
+/// The orders of a script. Empty lines and text after `#` are ignored.
 pub(crate) fn script(text: &str) -> Result<Vec<(Time, Order)>, String> {
     let mut orders: Vec<(Time, Order)> = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -1,5 +1,5 @@
-//! The ways to a live device: a socket of its own or a door that it shares with others, a file, the disk
-//! of a virtual machine, a namespace of `NVMe`.
+//! Transports of a live device: its own or a shared socket, a mounted file, a virtual machine's
+//! disk, an `NVMe` namespace.
 
 use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, Ready, from_nbd};
 use super::{parts, place};
@@ -12,25 +12,25 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
 
-/// Open transports; closed when it is dropped.
+/// Open transports, closed on drop.
 pub(super) struct Doors<'a> {
     address: Option<Address>,
     listener: Option<Listener>,
     shared: Option<&'a Behind>,
     mount: Option<Mount>,
     machine: Option<VhostUser>,
-    /// Address of its NVMe listener, the listener, and a shared one.
+    /// Address of its own NVMe listener, that listener, and a shared target.
     nvme: Option<Address>,
     target: Option<NvmeTarget>,
     among: Option<&'a Among>,
-    /// The latency of the mounted file, and of NVMe/TCP.
+    /// Transport latency of the mounted file, and of NVMe/TCP.
     to_file: Overhead,
     to_host: Overhead,
 }
 
 impl<'a> Doors<'a> {
-    /// The sockets to open, checked but not open yet: they are opened last, so that a client that
-    /// connects finds a server.
+    /// Checks the sockets without opening them: they are opened last, so that a connecting client
+    /// finds a server.
     pub(super) fn check(
         settings: &'a LiveSettings,
         warnings: &mut Vec<String>,
@@ -80,9 +80,9 @@ impl<'a> Doors<'a> {
         })
     }
 
-    /// Measures the transport latency, unless it is stated: of the socket if there is one, else of
-    /// the mounted file or of NVMe/TCP. For a virtual machine it is unknown, so that replies to it
-    /// are never early.
+    /// Measures the transport latency, unless it is stated: of the socket if there is one,
+    /// otherwise of the mounted file or NVMe/TCP. For a virtual machine it is unknown, so replies
+    /// are never sent early.
     pub(super) fn measure(
         &mut self,
         settings: &LiveSettings,
@@ -109,7 +109,7 @@ impl<'a> Doors<'a> {
         Overhead::measure(is_tcp).map_err(from_nbd)
     }
 
-    /// Opens its own listeners; a door that is shared is opened when all behind it are ready.
+    /// Opens the device's own listeners; a shared listener opens when all its devices are ready.
     pub(super) fn open<D: Device + ?Sized, W: Witness<D> + ?Sized>(
         &mut self,
         (settings, configured): (&LiveSettings, Option<&String>),
@@ -119,7 +119,7 @@ impl<'a> Doors<'a> {
         let wishes =
             parts::wishes(settings, configured, export.bytes, server.zone_limits().is_some())?;
         if let Some(behind) = self.shared {
-            // Set once.
+            // This is the only place that sets it.
             let _ = behind.export.set(export);
         }
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
@@ -150,13 +150,13 @@ impl<'a> Doors<'a> {
         }
     }
 
-    /// The address for clients; none as long as a shared door is not open.
+    /// The address for NBD clients; `None` while a shared listener is not open.
     fn uri(&self) -> Option<String> {
         let shared = self.shared.and_then(|behind| behind.uri.get().cloned());
         shared.or_else(|| self.listener.as_ref().map(Listener::uri))
     }
 
-    /// The address for hosts of NVMe/TCP; none as long as a shared target is not open.
+    /// The address for NVMe/TCP hosts; `None` while a shared target is not open.
     fn nvme(&self) -> Option<String> {
         let shared = self.among.and_then(|among| among.uri.get().cloned());
         shared.or_else(|| self.target.as_ref().map(|it| it.uri().to_owned()))
@@ -173,12 +173,12 @@ impl<'a> Doors<'a> {
         Ready { uri, nvme, file, size_bytes, warnings, events }
     }
 
-    /// The file that is the device.
+    /// The file that exposes the device.
     fn file(&self) -> Option<PathBuf> {
         self.mount.as_ref().map(Mount::file)
     }
 
-    /// Closes all listeners after the server's end; what the user should know of that.
+    /// Closes all transports after the server has ended, and returns messages for the user.
     pub(super) fn close(self) -> Vec<String> {
         self.mount.and_then(Mount::end).into_iter().collect()
     }

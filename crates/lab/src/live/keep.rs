@@ -1,9 +1,9 @@
-//! Storage of a live device's drive beside its data: found again when it is served once more, so
-//! that it is as old as it was.
+//! Storage of a live device's drive state beside its data, so that it keeps its age when served
+//! again.
 //!
-//! `FILE.drive` stands beside the backing file `FILE`. It says to which file it belongs: by its size, and by
-//! the file itself or the instant of its last change, whichever still holds. After a server that was killed
-//! the data may be younger than the drive; a file of other data is refused.
+//! `FILE.drive` is stored beside the backing file `FILE`. It identifies that file by its size, and
+//! by the inode or the time of the last change, at least one of which must match. After a killed
+//! server the data may be newer than the drive state; a file with other data is refused.
 
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Interval between saves of a served drive that has changed and is idle.
+/// Interval between saves of an idle drive that has changed.
 const EVERY: Duration = Duration::from_secs(30);
-/// Header of the state: what file it belongs to. The length of the header is part of it.
+/// Header of the state, which identifies the backing file. The magic number includes the header's
+/// length.
 const MAGIC: &[u8; 16] = b"ssdlab live 001\n";
 const HEAD_BYTES: usize = 16 + 5 * 8;
 
@@ -28,12 +29,12 @@ pub(super) struct Keeper {
     last: Instant,
     /// Completed requests at the last save.
     requests: u64,
-    /// A state that is being written.
+    /// A save in progress.
     writing: Option<JoinHandle<Result<(), String>>>,
 }
 
 impl Keeper {
-    /// Storage for a device with state and a file.
+    /// Storage for a device with state; `None` without a path for the state.
     pub(super) fn new(
         run: &RunConfig,
         backing: Option<&Path>,
@@ -48,7 +49,7 @@ impl Keeper {
         device.save()?;
         #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
         let last = Instant::now();
-        // A drive that the user has named belongs to no file.
+        // A drive path named by the user is not tied to a backing file.
         let backing = backing.filter(|_| run.save_drive.is_none()).map(Path::to_owned);
         Some(Keeper { path, backing, last, requests: 0, writing: None })
     }
@@ -57,8 +58,8 @@ impl Keeper {
         &self.path
     }
 
-    /// Restores the drive that was saved beside the backing file; whether there is one. `tick`
-    /// may end it.
+    /// Restores the drive saved beside the backing file; returns false if there is none. `tick` may
+    /// end it.
     pub(super) fn find(&self, device: &mut dyn Model, tick: Tick<'_>) -> Result<bool, RunError> {
         let Some(backing) = self.backing.as_ref().filter(|_| self.path.exists()) else {
             return Ok(false);
@@ -87,13 +88,13 @@ impl Keeper {
     /// True if the next save is due.
     pub(super) fn is_due(&mut self, requests: u64) -> bool {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
-            // A failed write is tried again, and is an error at the end.
+            // A failed save is retried, and becomes an error at the end.
             let _ = self.settle();
         }
         self.writing.is_none() && self.requests != requests && self.last.elapsed() > EVERY
     }
 
-    /// Waits for the state that is being written.
+    /// Waits for the save in progress.
     fn settle(&mut self) -> Result<(), String> {
         self.writing.take().map_or(Ok(()), |thread| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -111,15 +112,15 @@ impl Keeper {
         self.writing = thread.spawn(move || write(&state, &path, backing.as_deref())).ok();
     }
 
-    /// Saves the drive, which rests.
+    /// Saves the idle drive and waits until it is written.
     pub(super) fn save(&mut self, device: &dyn Persist, requests: u64) -> Result<(), String> {
         self.save_aside(device, requests);
         self.settle()
     }
 
-    /// Saves the drive after its last request; it may still clean.
+    /// Saves the drive after its last request; garbage collection may still be in progress.
     pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), String> {
-        // Cleaning that never ends would be a mistake of ours.
+        // Garbage collection that never ends would be a defect of this program.
         const MOST_EVENTS: u64 = 100_000_000;
         let (mut now, mut is_shut_down, mut answers) = (0, false, Vec::new());
         for _ in 0..MOST_EVENTS {
@@ -143,7 +144,7 @@ impl Keeper {
     }
 }
 
-/// State of a live device is written to the end.
+/// Saves of a live device's state are never interrupted.
 fn to_the_end() -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -162,8 +163,8 @@ fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(
     }
 }
 
-/// Makes the data durable before the drive that knows of them: else a power cut may leave one that
-/// is younger than its data.
+/// Makes the data durable before the drive state that refers to them: otherwise a power cut may
+/// leave a state newer than its data.
 fn synced(backing: &Path) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     let file = std::fs::File::open(backing)?;

@@ -1,4 +1,4 @@
-//! Queries of a served device. They change nothing.
+//! Queries of a served device. They change no state.
 
 use super::{map, report};
 use crate::faults::Faulty;
@@ -89,8 +89,8 @@ fn zones(device: &Faulty<'_>) -> Result<Value, String> {
     states.map(zones::listed).ok_or_else(|| "zones: this device has none".to_owned())
 }
 
-/// Adds the age of data, where they age: the clock, and the shares of pages that take retries and
-/// that are lost.
+/// Adds retention figures, if the data age: the clock, and the shares of pages that need retries
+/// and that are lost.
 pub(super) fn add_age(answer: &mut Value, device: &Faulty<'_>, now: Time) {
     let report = device.device.report(now);
     let Some(aged) = report.section("media") else { return };
@@ -119,14 +119,14 @@ fn about(device: &Faulty<'_>, now: Time) -> Value {
     })
 }
 
-/// The bounds of the bins of latencies, ns, up to an hour.
+/// Upper bounds of the latency bins, ns, up to an hour.
 fn bin_bounds() -> Vec<Time> {
     const LONGEST_NS: Time = 3600 * 1_000_000_000;
     let bounds = (0..).map(engine::LatencyStats::bin_bound_ns);
     bounds.take_while(|bound| *bound < LONGEST_NS).collect()
 }
 
-/// All counters since the start; two queries give the change in between.
+/// All counters since the start; the difference of two queries is the activity in between.
 fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctuality) -> Value {
     let (word, reason) = report::verdict(timing);
     json!({
@@ -145,7 +145,7 @@ fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctua
     })
 }
 
-/// Followed figures of the flash, if any.
+/// Figures of the flash over time, if any.
 fn flash(device: &Faulty<'_>) -> Option<Map<String, Value>> {
     let figures = device.followed().filter(|_| device.device.preparable_pages() > 0)?;
     let rows = Counter::over_time().into_iter();

@@ -1,27 +1,27 @@
-//! The flash as a map: a cell for each block or, of many, for some neighbours, small enough to be asked for
-//! several times a second.
+//! The flash as a block map: one cell per block or, for many blocks, per group of neighbours, small
+//! enough for several queries per second.
 //!
-//! A cell is a letter in each of four strings: its share of valid data, its erase count, its state, and
-//! the stream that filled it. Quantities have 64 steps, in the letters of base64.
+//! A cell is one letter in each of four strings: its share of valid data, erase count, state, and
+//! the stream that filled it. Quantities have 64 steps, as base64 letters.
 
 use devices::ssd::ids::BlockState;
 use devices::{BlockLook, Looks, UNKNOWN_STREAM};
 use serde_json::{Value, json};
 
-/// Cells at most.
+/// Maximum number of cells.
 const MOST_CELLS: usize = 16_384;
-/// Units that have a panel each; of more, drives have one.
+/// Maximum number of panels for units; with more units, each drive is a panel.
 const MOST_PANELS: usize = 64;
 const STEPS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A panel of the map: its name, the blocks in it, and the data pages of each.
+/// A panel of the map: its name, its blocks, and the data pages per block.
 struct Panel<'a> {
     name: String,
     blocks: Vec<&'a BlockLook>,
     pages: u32,
 }
 
-/// The block map; `None` where there is no flash.
+/// The block map; `None` without flash.
 pub(super) fn map(looks: &Looks) -> Option<Value> {
     let (least, most) = range(looks.blocks.iter().map(|it| it.erases))?;
     let panels = panels(looks);
@@ -55,7 +55,7 @@ pub(super) fn map(looks: &Looks) -> Option<Value> {
     }))
 }
 
-/// The panels: one for each unit or, where these are many, for each drive.
+/// The panels: one per unit or, with many units, one per drive.
 fn panels(looks: &Looks) -> Vec<Panel<'_>> {
     let units: usize = looks.drives.iter().map(|drive| drive.units.len()).sum();
     let mut panels = Vec::new();
@@ -93,7 +93,7 @@ fn letter(step: usize) -> char {
     STEPS[step.min(63)] as char
 }
 
-/// Use of a cell: an operation on one of its blocks comes first.
+/// State of a cell: an operation on one of its blocks takes precedence.
 fn use_of(cell: &[&BlockLook]) -> char {
     let any = |state| cell.iter().any(|it| it.state == state);
     let all = |state| cell.iter().all(|it| it.state == state);
@@ -110,7 +110,7 @@ fn use_of(cell: &[&BlockLook]) -> char {
     }
 }
 
-/// The stream that filled the first of its blocks of which that is known.
+/// The stream that filled the first block with a known stream.
 fn stream_of(cell: &[&BlockLook]) -> char {
     let known = |it: &&&BlockLook| it.stream != UNKNOWN_STREAM && it.programmed > 0;
     cell.iter().find(known).map_or('-', |it| letter(usize::from(it.stream)))

@@ -1,8 +1,8 @@
-//! The live device: an experiment's device behind a socket, and the results of what clients did.
+//! The live device: an experiment's device behind a socket, and results of the clients' requests.
 //!
-//! The server has a thread of its own, which also makes the device; this side can look at it and
-//! stop it. Requests of clients are reported as in a simulation, and recorded as a trace on
-//! request, whose replay gives the same results.
+//! The server runs in a separate thread, which also builds the device; this side can query and stop
+//! it. Requests of clients are reported as in a simulation. On request they are recorded as a
+//! trace, whose replay gives equal results.
 
 mod doors;
 mod keep;
@@ -46,7 +46,7 @@ use workloads::Losses;
 
 type Outcome = Result<String, RunError>;
 
-/// A device that is being served, or soon will be.
+/// A device that is being prepared or served.
 #[derive(Debug)]
 pub struct Live {
     control: Control,
@@ -59,7 +59,7 @@ impl Live {
     /// Starts to build and serve the device.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When no thread can be started.
     pub fn start(
         experiment: Experiment,
         supplied: Supplied,
@@ -78,8 +78,8 @@ impl Live {
         Ok(Live { control, status, ready, thread })
     }
 
-    /// Waits until clients can come; `None` if that takes longer than `timeout`. An error is
-    /// what [`finish`](Live::finish) then returns.
+    /// Waits until clients can connect; `None` after `timeout`. After an error,
+    /// [`finish`](Live::finish) returns its cause.
     ///
     /// # Errors
     /// When the server has ended before that.
@@ -96,7 +96,7 @@ impl Live {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts orders from any thread, like the control socket.
+    /// A handle for orders from any thread, equivalent to the control socket.
     pub fn control(&self) -> Control {
         self.control.clone()
     }
@@ -104,7 +104,7 @@ impl Live {
     /// Completes outstanding requests, ends, and returns the results as JSON text.
     ///
     /// # Errors
-    /// Why there is no server: the input was wrong, or the system refused.
+    /// When the server failed: the input was invalid, or the system refused an operation.
     pub fn finish(self) -> Outcome {
         self.control.stop();
         match self.thread.join() {
@@ -114,7 +114,7 @@ impl Live {
     }
 }
 
-/// A restored drive has an age.
+/// Refuses to age a restored drive, which already has an age.
 fn refuse_age(experiment: &Experiment) -> Result<bool, RunError> {
     let Some(age) = experiment.run.age.0 else { return Ok(true) };
     let problem =
@@ -152,7 +152,7 @@ fn serve(
     let mut doors = Doors::check(settings, &mut warnings)?;
     let given_overhead = settings.overhead.as_deref().map(overhead::read).transpose()?;
     let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
-    // Last, because it may create a lasting file.
+    // Created last, because it may leave a file behind.
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
     let backing = settings.backing.as_deref().filter(|_| settings.record_data.is_none());
     let mut keeper = keeper_of(experiment, backing, &mut session)?;
@@ -188,7 +188,7 @@ fn serve(
     let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open((settings, experiment.run.namespaces.as_ref()), export, &mut server)?;
-    // The receiver is dropped if the user has given up.
+    // The receiver is gone if the user has stopped waiting.
     let _ = announce.send(doors.ready(size_bytes, warnings.clone(), events));
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
@@ -201,7 +201,7 @@ fn serve(
     drop(server);
     let Ready { uri, nvme, file, .. } = doors.ready(size_bytes, Vec::new(), None);
     warnings.extend(doors.close());
-    // A wrong order does not discard the clients' work.
+    // An invalid order does not discard the clients' work.
     warnings.extend(device.script_problem());
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
@@ -224,7 +224,7 @@ fn serve(
         commands: None,
     };
     let mut results = session.results(ran, watcher.alone.take().map(Alone::end));
-    // Each is written whatever has become of the others, and the results are told in any case.
+    // Each output is written even if others fail, and the results are always returned.
     let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device()));
     unwritten.extend(kept.and_then(Result::err));
     let record = or_unwritten(record.transpose(), &mut unwritten);
@@ -248,7 +248,7 @@ fn serve(
     RunError::or_results(&results, &unwritten)
 }
 
-/// The output, or nothing with the problem in `unwritten`.
+/// The output, or `None` with the problem added to `unwritten`.
 fn or_unwritten<T>(written: Result<Option<T>, String>, unwritten: &mut Vec<String>) -> Option<T> {
     written.unwrap_or_else(|problem| {
         unwritten.push(problem);
@@ -256,7 +256,7 @@ fn or_unwritten<T>(written: Result<Option<T>, String>, unwritten: &mut Vec<Strin
     })
 }
 
-/// A live device has no warm-up.
+/// Refuses a warm-up, which a live device does not support.
 fn check_warm_up(experiment: &Experiment) -> Result<(), RunError> {
     if experiment.run.warm_up.ns() == 0 {
         return Ok(());
@@ -270,7 +270,7 @@ fn told(path: Option<&Path>) -> Value {
     json!(path.map(|it| it.display().to_string()))
 }
 
-/// Storage of the drive, if any.
+/// Storage of the drive's state, if any.
 fn keeper_of(
     experiment: &Experiment,
     backing: Option<&Path>,
@@ -291,7 +291,7 @@ fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
     json!({ "file": file, "faults": faults, "lost": lost })
 }
 
-/// Writes the orders that were given beside the trace, so that a replay has them; where.
+/// Writes the executed orders beside the trace, for its replay; returns the path.
 fn write_faults(
     record: Option<&(String, Losses)>,
     given: Option<&str>,

@@ -6,8 +6,8 @@ use nbd::Overhead;
 use serde_json::Value;
 use std::path::Path;
 
-/// Reads the file: by direction and size, the latency outside of the server and the whole one, us. The section was once
-/// called `floor`.
+/// Reads the file: by direction and size, the latency outside the server and the total latency, us.
+/// The section was formerly called `floor`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(super) fn read(path: &Path) -> Result<Overhead, RunError> {
     let name = path.display();

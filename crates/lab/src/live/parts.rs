@@ -5,7 +5,8 @@ use crate::error::RunError;
 use crate::namespaces::read;
 use engine::NamespaceWish;
 
-/// The namespaces that the settings wish for, of a device of that many bytes; none: one of all.
+/// The namespaces that the settings request, for a device with this many bytes; by default one that
+/// spans the device.
 pub fn wishes(
     settings: &LiveSettings,
     configured: Option<&String>,

@@ -25,7 +25,8 @@ pub(super) fn address(
     }
 }
 
-/// The address of a host, if other machines may reach it or cannot.
+/// The address of a host; an error if it is invalid or reachable from other machines without
+/// permission.
 fn host_address(
     host: &str,
     allow_remote: bool,
@@ -53,7 +54,7 @@ fn host_address(
     Ok(ip)
 }
 
-/// The address of a target of NVMe/TCP, as a URI.
+/// The address of an NVMe/TCP target, from a URI.
 pub fn nvme_address(
     uri: &str,
     allow_remote: bool,
@@ -82,7 +83,7 @@ pub fn nvme_address(
     Ok(Address::Tcp(ip, port))
 }
 
-/// Size of the device for its clients.
+/// Size of the device for its clients, if requested.
 pub(super) fn wanted_bytes(
     settings: &LiveSettings,
     capacity: u64,

@@ -1,4 +1,4 @@
-//! The report of a live device at the end, beside the results of a simulation.
+//! The final report of a live device, in addition to the results of a simulation.
 
 use crate::config::Experiment;
 use engine::Op;
@@ -62,7 +62,7 @@ pub(super) fn verdict(timing: &Punctuality) -> (&'static str, Option<String>) {
     }
 }
 
-/// Relative difference of measured latencies from the model's. in the mean, and at the 99th
+/// Relative difference of measured latencies from the model's, for the mean and the 99th
 /// percentile.
 pub(super) fn error(host: &Value, measured: &Value, seen_by: &str) -> Value {
     let off = |place: &str| {

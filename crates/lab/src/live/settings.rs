@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub enum LiveAddress {
     /// A Unix socket with this path.
     Socket(PathBuf),
-    /// A TCP port, 0 being any that is free, of an address of this machine.
+    /// A TCP port on an address of this machine; 0 selects a free one.
     Port {
-        /// Which.
+        /// Port number.
         port: u16,
         /// The address as text.
         host: String,
@@ -33,21 +33,21 @@ pub struct Behind {
     pub(super) is_tcp: bool,
     /// The export, once ready.
     pub(super) export: Arc<OnceLock<Export>>,
-    /// The address for clients, once the door is open.
+    /// The address for clients, once the listener is open.
     pub(super) uri: Arc<OnceLock<String>>,
 }
 
 /// A target of NVMe/TCP.
 #[derive(Debug)]
 pub enum LiveNvme {
-    /// Its own, at an address such as `tcp://127.0.0.1:4420` or `unix:///tmp/nvme`; whether other
-    /// machines may connect.
+    /// Its own target, at an address such as `tcp://127.0.0.1:4420` or `unix:///tmp/nvme`; true if
+    /// other machines may connect.
     At(String, bool),
     /// Shared with other devices.
     Shared(Arc<Among>),
 }
 
-/// The place of a device among the namespaces of a target.
+/// A device among the namespaces of a shared target.
 #[derive(Debug)]
 pub struct Among {
     /// The name of the device.
@@ -63,25 +63,26 @@ pub struct Among {
 /// Settings of a served device.
 #[derive(Debug)]
 pub struct LiveSettings {
-    /// Address for NBD clients, if served.
+    /// Address for NBD clients, if served over NBD.
     pub address: Option<LiveAddress>,
     /// Mount directory of the file.
     pub mount: Option<PathBuf>,
-    /// The socket at which a hypervisor finds it as the disk of its guest.
+    /// Socket for a hypervisor that uses the device as its guest's disk.
     pub vhost_user: Option<PathBuf>,
     /// Address for NVMe/TCP hosts.
     pub nvme: Option<LiveNvme>,
-    /// Namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all.
+    /// Namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; by default one that spans the
+    /// device.
     pub namespaces: Option<String>,
     /// The exported size, such as "1GiB"; otherwise the size of the backing file or device.
     pub size: Option<String>,
-    /// The file with the data; else they are in memory.
+    /// The file that holds the data; in memory by default.
     pub backing: Option<PathBuf>,
     /// Recorded trace, in the format of its extension.
     pub record: Option<String>,
     /// Control socket.
     pub control: Option<PathBuf>,
-    /// The file with the transport latency; otherwise the server measures its own.
+    /// The file with the transport latency; by default the server measures it.
     pub overhead: Option<PathBuf>,
     /// True for a read-only device.
     pub read_only: bool,
@@ -93,28 +94,27 @@ pub struct LiveSettings {
     pub realtime: bool,
 }
 
-/// State once clients can come.
+/// State once clients can connect.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// The address under which clients of NBD find the device; none as long as a door that it shares is not
-    /// open.
+    /// The address for NBD clients; `None` while a shared listener is not open.
     pub uri: Option<String>,
-    /// Address for NVMe/TCP hosts; none as long as a target that it shares is not open.
+    /// The address for NVMe/TCP hosts; `None` while a shared target is not open.
     pub nvme: Option<String>,
-    /// The file that is the device.
+    /// The file that exposes the device.
     pub file: Option<PathBuf>,
     /// Size.
     pub size_bytes: u64,
     /// Warnings.
     pub warnings: Vec<String>,
-    /// Number of events recorded with data: it counts on while the device is served.
+    /// Number of events recorded with data; it increases while the device is served.
     pub events: Option<Arc<AtomicU64>>,
 }
 
 /// Events since the start of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LiveStatus {
-    /// Requests answered.
+    /// Completed requests.
     pub requests: u64,
     /// Bytes read, written and trimmed.
     pub bytes: u64,
@@ -122,19 +122,19 @@ pub struct LiveStatus {
     pub latency_ns: u64,
     /// Write amplification so far, if the drive has one.
     pub write_amplification: Option<f64>,
-    /// The share of requests that were late; about once a second.
+    /// Share of late requests, updated about once per second.
     pub late_share: f64,
 }
 
 impl LiveStatus {
-    /// Counts an answered request.
+    /// Counts a completed request.
     pub(super) fn count(&mut self, completion: &Completion) {
         self.requests += 1;
         self.bytes += completion.request.bytes();
         self.latency_ns += completion.latency();
     }
 
-    /// Renews the figures that take longer to find out.
+    /// Updates the figures that are expensive to compute.
     pub(super) fn renew(&mut self, late_share: f64, write_amplification: Option<f64>) {
         (self.late_share, self.write_amplification) = (late_share, write_amplification);
     }

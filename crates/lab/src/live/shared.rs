@@ -1,4 +1,5 @@
-//! Doors that several live devices share: exports by name, and TLS; namespaces of a target of `NVMe`.
+//! Listeners shared by several live devices: exports by name with TLS, and namespaces of an `NVMe`
+//! target.
 
 use super::place;
 use super::settings::{Among, Behind, LiveAddress, LiveNvme, from_nbd, system};
@@ -19,11 +20,11 @@ pub struct LiveTls {
 }
 
 impl LiveTls {
-    /// The certificates of a directory; whether clients must show one of their own, and whether TLS is
-    /// required.
+    /// TLS with the certificates of a directory; `verifies` demands client certificates, `required`
+    /// refuses clients without TLS.
     ///
     /// # Errors
-    /// When files are missing, or are not what their names say.
+    /// When files are missing or invalid.
     pub fn new(directory: &Path, verifies: bool, required: bool) -> Result<Self, RunError> {
         let tls = Tls::new(directory, verifies).map_err(from_nbd)?;
         let security = if required { Security::Required } else { Security::Offered };
@@ -36,7 +37,7 @@ impl LiveTls {
     }
 }
 
-/// A device behind the door.
+/// A device behind the listener.
 struct Room {
     name: String,
     description: String,
@@ -58,10 +59,10 @@ pub struct LiveDoor {
 }
 
 impl LiveDoor {
-    /// A door that can be opened at an address.
+    /// A listener for an address, not yet open.
     ///
     /// # Errors
-    /// When the address is in use, or not to be had.
+    /// When the address is in use or unavailable.
     pub fn new(address: &LiveAddress, tls: Option<LiveTls>) -> Result<Self, RunError> {
         let mut warnings = Vec::new();
         let is_guarded = tls.as_ref().is_some_and(LiveTls::guards);
@@ -79,7 +80,7 @@ impl LiveDoor {
     /// Channel to a named device behind the listener.
     ///
     /// # Errors
-    /// When the name is taken, or the system has no more descriptors.
+    /// When the name is already used, or the system is out of file descriptors.
     pub fn way_to(&mut self, name: &str, description: &str) -> Result<LiveAddress, RunError> {
         if self.rooms.iter().any(|room| room.name == name) {
             let problem = format!("export {name}: this name is used twice");
@@ -98,17 +99,17 @@ impl LiveDoor {
         Ok(LiveAddress::Shared(Behind { arrivals, is_tcp, export, uri }))
     }
 
-    /// Opens the listener: clients can come. By what they find each device, in the order in which
-    /// they were asked for.
+    /// Opens the listener to clients. Returns the address of each device, in the order of
+    /// [`way_to`](Self::way_to).
     ///
     /// # Errors
-    /// When the address is not to be had any more, or names are not what they may be.
+    /// When the address has become unavailable, or a name is invalid.
     pub fn open(&mut self) -> Result<Vec<String>, RunError> {
         let listener = Listener::new(&self.address).map_err(from_nbd)?;
         let (mut offers, mut uris) = (Vec::new(), Vec::new());
         for room in std::mem::take(&mut self.rooms) {
             let uri = listener.uri_of(&room.name, self.tls.is_some());
-            // Set once, with all devices ready.
+            // This is the only place that sets it.
             let _ = room.uri.set(uri.clone());
             uris.push(uri);
             let export = room.export.get().copied().unwrap_or_default();
@@ -133,7 +134,7 @@ impl LiveDoor {
         }
     }
 
-    /// Waits until the last words of the devices, which have ended, are with their clients.
+    /// Waits until the last replies of the devices, which have ended, have reached their clients.
     pub fn finish(mut self) {
         self.close();
         if let Some(relays) = self.relays.take() {
@@ -142,7 +143,7 @@ impl LiveDoor {
     }
 }
 
-/// A target of NVMe/TCP, which is opened when all its devices are ready.
+/// An NVMe/TCP target that opens when all its devices are ready.
 pub struct LiveTarget {
     address: Address,
     tls: Option<Tls>,
@@ -153,11 +154,11 @@ pub struct LiveTarget {
 }
 
 impl LiveTarget {
-    /// A target that can be opened at an address; whether other machines may connect, and the TLS that connections
-    /// are within.
+    /// A target for an address, not yet open; `allow_remote` permits other machines, and `tls`
+    /// encrypts connections.
     ///
     /// # Errors
-    /// When it is none, or in use, or not to be had.
+    /// When the address is invalid, in use or unavailable.
     pub fn new(uri: &str, allow_remote: bool, tls: Option<LiveTls>) -> Result<Self, RunError> {
         let mut warnings = Vec::new();
         if tls.as_ref().is_some_and(|it| it.security == Security::Offered) {
@@ -174,7 +175,7 @@ impl LiveTarget {
         Ok(LiveTarget { address, tls, members: Vec::new(), target: None, warnings })
     }
 
-    /// The way to the next namespace, of a device with a name.
+    /// Reserves the next namespaces of the target for a named device.
     pub fn way_to(&mut self, name: &str) -> LiveNvme {
         let (namespaces, uri) = (Mutex::default(), OnceLock::new());
         let address = self.address.clone();
@@ -183,10 +184,10 @@ impl LiveTarget {
         LiveNvme::Shared(member)
     }
 
-    /// Opens the listener: hosts can come; where they find it.
+    /// Opens the listener to hosts; returns its address.
     ///
     /// # Errors
-    /// When the address is not to be had any more.
+    /// When the address has become unavailable.
     pub fn open(&mut self) -> Result<String, RunError> {
         let taken = |it: &Arc<Among>| {
             std::mem::take(&mut *it.namespaces.lock().unwrap_or_else(PoisonError::into_inner))
@@ -196,7 +197,7 @@ impl LiveTarget {
             NvmeTarget::new(&self.address, namespaces, self.tls.clone()).map_err(from_nbd)?;
         let uri = target.uri().to_owned();
         for member in &self.members {
-            // Set once.
+            // This is the only place that sets it.
             let _ = member.uri.set(uri.clone());
         }
         self.target = Some(target);

@@ -1,4 +1,4 @@
-//! Trace of client requests, written in a separate thread.
+//! Trace of client requests, written by a separate thread.
 
 use super::settings::system;
 use crate::error::{RunError, reason};
@@ -8,7 +8,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use workloads::{Losses, Record};
 
-/// Requests that wait to be written; with more, the device waits for its disk.
+/// Maximum number of requests queued for writing; beyond it, the device waits for the host's disk.
 const MOST_UNWRITTEN: usize = 1 << 18;
 
 /// A thread that writes the trace.
@@ -21,7 +21,7 @@ pub(super) struct TraceWriter {
 impl TraceWriter {
     pub(super) fn start(target: &str) -> Result<Self, RunError> {
         let (format, compression) = target_format(target, None)
-            // Here only the name determines the format.
+            // Only the file name determines the format here.
             .map_err(|problem| problem.replace("; use --to: ", "; such are: "))
             .map_err(|problem| RunError::Input(format!("--record {problem}")))?;
         let Some(write) = format.write else { unreachable!("only such formats are chosen") };
@@ -39,7 +39,7 @@ impl TraceWriter {
         Ok(TraceWriter { records, thread, target: target.to_owned() })
     }
 
-    /// Ends the trace; where it is, and what the format could not say, or why it is not there.
+    /// Completes the trace; returns its path and the data lost by its format, or the error.
     pub(super) fn finish(self) -> Result<(String, Losses), String> {
         drop(self.records);
         let outcome = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

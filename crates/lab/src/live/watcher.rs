@@ -1,4 +1,4 @@
-//! The observer of a served device: counts its requests, saves it, and executes orders.
+//! The observer of a served device: counts its requests, saves its state, and executes orders.
 
 use super::keep::Keeper;
 use super::looks::{self, Counted};
@@ -16,12 +16,12 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 use workloads::Record;
 
-/// Clients wait for answers: nothing comes by the clock.
+/// The load of clients: they wait for completions, so there is no arrival rate.
 fn unrated() -> Load {
     Load::default()
 }
 
-/// Sees all requests.
+/// Observes all requests.
 pub(super) struct Watcher {
     pub(super) simulated: Collected,
     pub(super) measured: Collected,
@@ -31,19 +31,20 @@ pub(super) struct Watcher {
     pub(super) keeper: Option<Keeper>,
     pub(super) fresh: LiveStatus,
     pub(super) status: Arc<Mutex<LiveStatus>>,
-    /// Reports since all requests were completed and the device worked on its own.
+    /// Reports from the time when all requests were completed, while the device only works in the
+    /// background.
     pub(super) alone: Option<Alone>,
 }
 
-/// The device when all requests were completed, and the samples of its background work since then. They are
-/// no part of the results unless requests follow, because a replay ends with the last completion.
+/// The device when all requests were completed, and samples of its background work since then. They
+/// enter the results only if requests follow, because a replay ends with the last completion.
 pub(super) struct Alone {
     figures: Figures,
     samples: Vec<(Time, Option<Followed>)>,
 }
 
 impl Alone {
-    /// Reports collected until then.
+    /// Reports at the time when all requests were completed.
     pub(super) fn end(self) -> Figures {
         self.figures
     }
@@ -51,7 +52,7 @@ impl Alone {
 
 impl Witness<Faulty<'_>> for Watcher {
     fn begins(&mut self, device: &mut Faulty<'_>, at: Time) {
-        // Shares of time count from the first request on, as in a replay.
+        // Time shares count from the first request on, as in a replay.
         device.begin_account(at);
     }
 
@@ -62,7 +63,7 @@ impl Witness<Faulty<'_>> for Watcher {
         let Request { op, lba, sectors, .. } = *request;
         let record =
             Record { at, device: 0, op, sector: lba.0, sectors, fua, handle: request.handle };
-        // When the writer has given up, its error is reported at the end.
+        // If the writer has stopped, its error is reported at the end.
         let _ = recorder.send(record);
     }
 

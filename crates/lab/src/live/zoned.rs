@@ -1,4 +1,4 @@
-//! Options of a served device that zones exclude.
+//! Options of a served device that are incompatible with zones.
 
 use super::settings::LiveSettings;
 use crate::config::Experiment;
@@ -6,10 +6,10 @@ use crate::error::RunError;
 use engine::{SECTOR_BYTES, ZoneShape};
 use options::{Invalid, Size};
 
-/// The largest zone whose data are given up at once.
+/// Maximum size of a zone whose data can be discarded at once, bytes.
 const MOST_BYTES: u64 = u32::MAX as u64;
 
-/// Refuses transports without zones, and options that would separate data from zones.
+/// Refuses transports without zone support, and options that would separate data from zones.
 pub fn check(
     experiment: &Experiment,
     settings: &LiveSettings,

@@ -1,10 +1,11 @@
-//! Figures of studies as JSON: gains beside the same drive without placement, with intervals.
+//! Results of studies as JSON: gains over the same drive without placement, with confidence
+//! intervals.
 
 use super::row::{Medium, Row};
 use ::placement::{Batch, Load, Measured, PAGE_BYTES, Rule};
 use serde_json::{Value, json};
 
-/// Two-sided 95 % quantiles of Student's t by degrees of freedom from 1 on (standard table).
+/// Two-sided 95 % quantiles of Student's t, by degrees of freedom from 1 (standard table).
 const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
 pub fn of_rows(load: &Load, rows: &[Row]) -> Value {
@@ -71,8 +72,8 @@ fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Ratio of programmed bytes without and with placement, and the half width of its 95 % interval: a
-/// jackknife over parts of the load, which are the same in both.
+/// Ratio of bytes programmed without and with placement, and the half width of its 95 % confidence
+/// interval: a jackknife over batches of the load, which are common to both.
 fn gain(none: &[Batch], found: &[Batch]) -> (f64, Option<f64>) {
     let programmed = |batches: &[Batch], without: Option<usize>| -> f64 {
         let kept = batches.iter().enumerate().filter(|(at, _)| Some(*at) != without);

@@ -1,7 +1,9 @@
-//! Would placement help a trace? The trace is read once, and replayed without time under each policy.
+//! Benefit of placement for a trace: the trace is read once, and replayed untimed under each
+//! policy.
 //!
-//! Policies and the untimed drive are in the crate `placement`; here a trace becomes its load, the
-//! studies are divided among threads, and figures become JSON. Threads change no figure.
+//! Policies and the untimed drive are in the crate `placement`; this module converts a trace to its
+//! load, distributes the studies over threads, and writes the results as JSON. Results do not
+//! depend on the number of threads.
 
 mod figures;
 mod row;
@@ -19,33 +21,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Interval at which the caller may end the study.
+/// Interval at which the caller may stop the study.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The drive that policies are tried on, and which are.
+/// Parameters of the simulated drive, and the policies to try.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementSettings {
-    /// Placement handles.
+    /// Number of placement handles.
     pub handles: u8,
-    /// Reclaim units of the drive.
+    /// Number of reclaim units of the drive.
     pub units: u32,
     /// Spare space as a share of the capacity.
     pub spare: f64,
-    /// Shares of the capacity that the data of the trace take.
+    /// Sizes of the trace's data, as shares of the capacity.
     pub utilisations: Vec<f64>,
     /// "initial", "persistent" or "zones".
     pub isolations: Vec<String>,
-    /// Names of policies; "own" is the one whose handles are given.
+    /// Names of policies; "own" is the caller's, given as handles.
     pub policies: Vec<String>,
-    /// Studies at once.
+    /// Maximum parallel studies.
     pub threads: usize,
 }
 
-/// Called at intervals with the number of replayed requests; may end the work.
+/// Called at intervals with the number of replayed requests; may stop the work.
 pub type PlacementWatch<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
-/// The writes of a trace, ready to be placed.
+/// The writes and trims of a trace, ready for placement.
 pub struct PlacementLoad {
     load: Load,
     format: &'static str,
@@ -54,17 +56,17 @@ pub struct PlacementLoad {
     skipped: Value,
 }
 
-/// A policy to try: its handles, and the drives.
+/// A policy to try: its handles and its drives.
 struct Job {
     name: String,
     policy: Option<Policy>,
 }
 
 impl PlacementLoad {
-    /// Reads the trace `path`; `options_json` says how, as for [`trace_info`](crate::trace_info).
+    /// Reads the trace `path` with `options_json`, as for [`trace_info`](crate::trace_info).
     ///
     /// # Errors
-    /// When the trace or an option is wrong, nothing is written in it, or `watch` ends it.
+    /// When the trace or an option is invalid, the trace has no writes, or `watch` stops the work.
     pub fn read(path: &str, options_json: &str, watch: Watch<'_>) -> Result<Self, TraceError> {
         let wrong = |error: LoadError| TraceError::Input(format!("trace {path}: {error}"));
         let mut reading = Reading::open(path, options_json)?;
@@ -92,8 +94,8 @@ impl PlacementLoad {
                         handle,
                     )
                 }
-                // A failing comparison writes nothing. Of zones, appends are not placed by a drive
-                // either.
+                // Failed comparisons write nothing. Zone appends are skipped, because a drive does
+                // not place them.
                 _ => Ok(()),
             }
             .map_err(wrong)?;
@@ -121,13 +123,13 @@ impl PlacementLoad {
         .to_string()
     }
 
-    /// Number of writes and trims, each of which has a handle.
+    /// Number of writes and trims; each needs a handle.
     pub fn count(&self) -> usize {
         self.load.len()
     }
 
-    /// The byte offset, the bytes and the device of each write or trim from `from` on, at most `most`; trims have a
-    /// negative number of bytes. With each the pages written until the pages are written again, or 0.
+    /// Byte offset, length, device and FUA flag of at most `most` writes and trims, from index
+    /// `from` on; trims have negative lengths.
     pub fn requests(&self, from: usize, most: usize) -> Vec<(u64, i64, u32, bool)> {
         let end = self.load.len().min(from.saturating_add(most));
         let one = |at| {
@@ -139,8 +141,8 @@ impl PlacementLoad {
         (from..end).map(one).collect()
     }
 
-    /// Bytes until the pages of each write or trim are overwritten, for a repeated trace; -1 where
-    /// they never are.
+    /// Bytes written until the pages of each write or trim are overwritten, in a repeated trace; -1
+    /// for never.
     pub fn next_overwrites(&self) -> Vec<i64> {
         let bytes = |pages: u32| match pages {
             ::placement::ALWAYS => -1,
@@ -149,11 +151,11 @@ impl PlacementLoad {
         ::placement::lifetimes(&self.load).into_iter().map(bytes).collect()
     }
 
-    /// Tries the policies, each on the drives that the settings name; as JSON text. `own` has the handle of each
-    /// write or trim for the policy "own".
+    /// Tries the policies on the drives of the settings; returns JSON text. `own` has the handle of
+    /// each write or trim for the policy "own".
     ///
     /// # Errors
-    /// When a setting is wrong, or `watch` ends it.
+    /// When a setting is invalid, or `watch` stops the work.
     pub fn study(
         &self,
         settings_json: &str,
@@ -190,7 +192,7 @@ impl PlacementLoad {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(at) else { return };
                         let done = self.one(settings, job, own, stop);
-                        // Results of a stopped search are discarded.
+                        // The receiver is gone if the study was stopped.
                         let _ = sender.send((at, done));
                     }
                 });
@@ -216,7 +218,7 @@ impl PlacementLoad {
         }
     }
 
-    /// A policy on all drives.
+    /// Tries a policy on all drives.
     fn one(
         &self,
         settings: &PlacementSettings,
@@ -237,7 +239,7 @@ impl PlacementLoad {
         let mut has_drive = false;
         for utilisation in &settings.utilisations {
             for medium in settings.isolations.iter().filter_map(|name| Medium::named(name)) {
-                // One handle needs no isolation.
+                // Isolation has no effect with a single handle.
                 let is_drive = medium != Medium::Zones;
                 if is_drive && classes.handles == 1 && std::mem::replace(&mut has_drive, true) {
                     continue;
@@ -261,7 +263,7 @@ impl PlacementLoad {
         rows
     }
 
-    /// Outcome of the writes on a drive, or on zones.
+    /// Replays the writes on a drive or on zones.
     fn replayed(
         &self,
         of: &[u8],
@@ -275,11 +277,11 @@ impl PlacementLoad {
         }
     }
 
-    /// A host log of the caller's on zones, which has a stream for each write or trim, and chooses the zone that is
-    /// cleaned; as JSON text of one row. `watch` may end it.
+    /// Tries the caller's host log on zones: it gives a stream for each write or trim and chooses
+    /// the victim zone. Returns one row as JSON text. `watch` may stop it.
     ///
     /// # Errors
-    /// When a setting is wrong, or `watch` or `victim` ends it.
+    /// When a setting is invalid, or `watch` or `victim` stops the work.
     pub fn study_log(
         &self,
         settings_json: &str,
@@ -308,7 +310,7 @@ impl PlacementLoad {
         Ok(figures::of_rows(&self.load, &[row]).to_string())
     }
 
-    /// The drive that the data of the trace fill to a share.
+    /// The drive that the trace's data fill to a given share.
     fn shape(
         &self,
         settings: &PlacementSettings,
@@ -317,20 +319,20 @@ impl PlacementLoad {
         isolation: Isolation,
     ) -> Shape {
         let flash = f64::from(self.load.pages) / utilisation * (1.0 + settings.spare);
-        // For small traces, a unit has at least two pages.
+        // For small traces, a reclaim unit has at least two pages.
         let unit_pages = (flash / f64::from(settings.units)).round().max(2.0) as u32;
         let units = (flash / f64::from(unit_pages)).round() as u32;
         Shape { pages: self.load.pages, unit_pages, units, handles, isolation }
     }
 }
 
-/// Zones of the size of reclaim units, with a stream for each handle.
+/// Zones of the size of reclaim units, with one stream per handle.
 fn zoned(shape: Shape) -> Zoned {
     let Shape { pages, unit_pages, units, handles, .. } = shape;
     Zoned { pages, zone_pages: unit_pages, zones: units, streams: handles }
 }
 
-/// Requested policies, checked; `own` is how many handles are given for `requests` requests.
+/// Checks the requested policies; `own` is the number of given handles, for `requests` requests.
 fn jobs(
     settings: &PlacementSettings,
     own: Option<usize>,

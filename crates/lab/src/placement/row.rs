@@ -2,12 +2,12 @@
 
 use ::placement::{Ended, Isolation, Measured, Rule, Shape};
 
-/// Setting in which a policy is tried.
+/// Device on which a policy is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     /// A drive with handles.
     Drive(Isolation),
-    /// A host log on zones, each as large as a reclaim unit.
+    /// A host log on zones of the size of reclaim units.
     Zones,
 }
 
@@ -27,7 +27,7 @@ impl Medium {
         MEDIA.iter().find(|(_, medium)| *medium == self).map_or("", |(name, _)| name)
     }
 
-    /// Isolation of the drive's copies; a host log has one zone for them.
+    /// Isolation of the drive's GC copies; a host log has one zone for them.
     pub fn isolation(self) -> Isolation {
         match self {
             Medium::Drive(isolation) => isolation,
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Units, or zones, that are open at once.
+    /// Number of open reclaim units or zones.
     pub fn open(&self) -> u32 {
         self.shape.open()
     }

@@ -1,5 +1,5 @@
-//! A fleet of drives over years, without a request: dies that fail, isolated bad blocks and defects, drive by drive, and
-//! beside them the closed forms.
+//! A fleet of drives over years, without requests: die failures, isolated bad blocks and defects,
+//! drive by drive, together with closed forms.
 
 use crate::config::Experiment;
 use crate::error::{InputError, RunError};
@@ -13,13 +13,13 @@ use std::ops::ControlFlow;
 /// Parameters beside the keys of the drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetSettings {
-    /// Drives.
+    /// Number of drives.
     pub drives: u64,
-    /// Years that each is watched.
+    /// Years of operation per drive.
     pub years: f64,
-    /// Isolated bad blocks of a drive in that time, a mean over drives.
+    /// Mean number of isolated bad blocks per drive in that time.
     pub bad_blocks: f64,
-    /// Shape of their gamma distribution.
+    /// Shape parameter of their gamma distribution.
     pub bad_blocks_shape: f64,
     /// Seed of the first drive.
     pub seed: u64,
@@ -27,15 +27,15 @@ pub struct FleetSettings {
 
 /// Drives between two calls of `visit`.
 const VISIT: u64 = 256;
-/// Maximum looks at a die, or draws for a month: a minute of work, or a few.
+/// Maximum inspections of dies, or monthly draws: minutes of work.
 const MOST: f64 = 1e8;
-/// Days of a month.
+/// Days per month.
 const MONTH_DAYS: f64 = 365.25 / 12.0;
 
 /// Result of the fleet, as JSON.
 ///
 /// # Errors
-/// When it is no fleet of drives, or when `visit` ends it.
+/// When the device is not an SSD, a value is invalid, or `visit` ends it.
 pub fn fleet(
     experiment: &Experiment,
     asked: &FleetSettings,
@@ -77,7 +77,8 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
-    // No drive is built that would check these keys; its blocks need not have room for all that it would do.
+    // These keys are checked here because no drive is built, and a drive too small for all its
+    // features is accepted.
     if !(0.0..1.0).contains(&config.spares.sick_dies) {
         let problem = format!("{} is not a chance from 0 to below 1", config.spares.sick_dies);
         return Err(experiment.blame(&Invalid::new(&["device.spares.sick_dies"], problem)));
@@ -111,7 +112,7 @@ fn check<'a>(
 /// Counts.
 struct Tally {
     fleet: Fleet,
-    /// Tolerated die failures, and reportable defects.
+    /// Number of tolerated die failures, and of defects before the drive becomes read-only.
     bears_dies: usize,
     bears_defects: u64,
     has_parity: bool,
@@ -121,11 +122,11 @@ struct Tally {
     lost_dies: u64,
     with_lost_die: u64,
     bad_blocks: Vec<u64>,
-    /// Drives with at least 3 bad blocks, and those with hundreds among them.
+    /// Drives with at least 3 bad blocks, and how many of them have hundreds.
     three: [u64; 2],
     with_defects: u64,
     defects: u64,
-    /// Months with defects, except the last, and those followed by another.
+    /// Months with defects, except the last, and how many of them are followed by another.
     repeated: [u64; 2],
 }
 
@@ -226,7 +227,7 @@ impl Tally {
 
 /// Expected values in closed form.
 fn forms(fleet: &Fleet, has_parity: bool, asked: &FleetSettings) -> Value {
-    // A sick die is lost after a month.
+    // A sick die fails after a month.
     let years = (asked.years - 1.0 / 12.0).max(0.0);
     let die = 1.0 - libm::pow(1.0 - fleet.sick_dies, years / 4.0);
     let dies = f64::from(fleet.dies);

@@ -1,12 +1,12 @@
 //! Mission of a redundancy group: members that fail and are replaced, and latent defects.
 //!
-//! The next event is the first failure or end of a repair. Defects have no events: how many a member
-//! has matters only when nothing is left to correct them, and is found then.
+//! Events are failures and ends of repairs. Defects are not events: they matter only when no
+//! redundancy is left to correct them, and are drawn at that time.
 
 use super::law::Law;
 use engine::Random;
 
-/// Latent defects, until a scrub or a rebuild reads them.
+/// Latent defects, which exist until a scrub or a rebuild reads them.
 #[derive(Debug)]
 pub(super) struct Defects {
     pub(super) between: Law,
@@ -31,24 +31,25 @@ struct Member {
     born: f64,
     /// Time of failure.
     fails: f64,
-    /// Times of its rebuild: from when and until when.
+    /// Start and end of its rebuild.
     rebuilt: Option<(f64, f64)>,
-    /// Detection times of its defects by scrubs.
+    /// Times at which scrubs detect its defects.
     defects: Vec<f64>,
     /// Time up to which defects were drawn.
     looked: f64,
 }
 
-/// Loss of an event.
+/// Cause of a data loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Loss {
-    /// More members were missing than the redundancy tolerates: the share of them that was not yet rebuilt.
+    /// More members were missing than the redundancy tolerates; `share` is the part not yet
+    /// rebuilt.
     Members { share: f64 },
-    /// Defects of other members while redundancy was missing.
+    /// Defects of other members while no redundancy was left.
     Defects { count: usize },
 }
 
-/// State of a group, with failures accelerated by `faster`.
+/// State of a group, with failures accelerated by the factor `faster`.
 #[derive(Debug, Clone)]
 pub(super) struct State<'a> {
     group: &'a Group,
@@ -79,7 +80,7 @@ impl<'a> State<'a> {
         self.members.iter().filter(|it| it.rebuilt.is_some()).count() as u32
     }
 
-    /// Member of the next event, if before the end of the mission; time advances to it.
+    /// Advances to the next event before the end of the mission, and returns its member.
     pub(super) fn next(&mut self, end: f64) -> Option<usize> {
         let at = |it: &Member| it.rebuilt.map_or(it.fails, |(_, until)| until);
         let (place, next) =
@@ -99,10 +100,10 @@ impl<'a> State<'a> {
         Some(place)
     }
 
-    /// From here on as `other` is, but for failures, which are drawn anew and come faster.
+    /// Copies the state of `other`, with failure times redrawn and accelerated.
     pub(super) fn follow(&mut self, other: &State<'a>, faster: f64, random: &mut impl Random) {
         self.clone_from(other);
-        // The current failure is the group's own, unaccelerated.
+        // The current failure was drawn without acceleration.
         (self.faster, self.weight) = (faster, faster);
         for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
             let left = self.group.life.left(self.now - member.born, faster, random);
@@ -110,7 +111,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// True if the event of this member is a failure; if not, it is whole again.
+    /// True if the event of this member is a failure; otherwise its repair is complete.
     pub(super) fn fails(&mut self, place: usize, random: &mut impl Random) -> bool {
         if self.members[place].rebuilt.is_none() {
             return true;
@@ -119,7 +120,7 @@ impl<'a> State<'a> {
         false
     }
 
-    /// A member fails: returns the loss.
+    /// Handles the failure of a member; returns the data loss, if any.
     pub(super) fn fail(&mut self, place: usize, random: &mut impl Random) -> Option<Loss> {
         self.weight /= self.faster;
         let missing = self.missing();
@@ -127,7 +128,7 @@ impl<'a> State<'a> {
             let left = |(from, until): (f64, f64)| ((until - self.now) / (until - from)).min(1.0);
             let rebuilt = self.members.iter().filter_map(|it| it.rebuilt);
             let share = rebuilt.map(left).fold(1.0, f64::min);
-            // Lost data come from elsewhere at once, so that each loss is counted once.
+            // Lost data are restored immediately, so that each loss is counted once.
             for other in 0..self.members.len() {
                 if other == place || self.members[other].rebuilt.is_some() {
                     self.renew(other, random);
@@ -144,13 +145,13 @@ impl<'a> State<'a> {
         self.unseen(missing + 1, random)
     }
 
-    /// Loss by defects of the working members when `missing` others are gone.
+    /// Data loss by defects of the working members while `missing` others have failed.
     pub(super) fn unseen(&mut self, missing: u32, random: &mut impl Random) -> Option<Loss> {
         let defects = self.group.defects.as_ref().filter(|_| missing == self.group.tolerated)?;
         let mut count = 0;
         for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
             look(member, defects, self.now, random);
-            // The rebuild finds them.
+            // The rebuild detects the defects.
             count += member.defects.drain(..).count();
         }
         (count > 0).then_some(Loss::Defects { count })
@@ -165,12 +166,12 @@ impl<'a> State<'a> {
     }
 }
 
-/// Finds the defects that a member has now: draws those that have appeared since the last call and
-/// escaped the scrubs.
+/// Updates the current defects of a member: draws those that appeared since the last call and have
+/// escaped all scrubs.
 fn look(member: &mut Member, defects: &Defects, now: f64, random: &mut impl Random) {
     member.defects.retain(|found| *found > now);
     let scrub: Option<&Law> = defects.scrub.as_ref();
-    // Earlier defects have been found.
+    // Earlier defects have been detected by scrubs.
     let mut at = scrub.map_or(member.looked, |law| member.looked.max(now - law.most()));
     member.looked = now;
     loop {

@@ -5,13 +5,13 @@ use engine::Random;
 /// Hours of a day and of a year.
 const DAY: f64 = 24.0;
 pub(super) const YEAR: f64 = 365.0 * DAY;
-/// Times are truncated here, with a probability of e^-40.
+/// Truncation of times in units of the cumulative hazard, at a probability of e^-40.
 const LONGEST: f64 = 40.0;
 const FORMS: &str = "\"exponential(1000000h)\", \"weibull(SCALE, SHAPE)\", \"constant(12h)\" or \
                      \"weibull(SCALE, SHAPE, LOCATION)\", with times in h, d or y";
 
-/// A time in hours: `location + scale (-ln u)^(1 / shape)`. Of shape 1 it is exponential; of scale 0 it
-/// is always the same.
+/// A distribution of times in hours: `location + scale (-ln u)^(1 / shape)`. With shape 1 it is
+/// exponential; with scale 0 it is constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Law {
     location: f64,
@@ -20,7 +20,8 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// Reads such as "weibull(461386h, 1.12)"; a time alone is the mean of an exponential one.
+    /// Parses a text such as "weibull(461386h, 1.12)"; a plain time is the mean of an exponential
+    /// distribution.
     pub(super) fn parse(option: &str, text: &str) -> Result<Law, String> {
         let refused = |problem: String| format!("{option} \"{text}\": {problem}; it takes {FORMS}");
         let (word, inside) = match text.split_once('(') {
@@ -52,7 +53,7 @@ impl Law {
         Ok(law)
     }
 
-    /// True if it is a matter of chance, so that there is a hazard at every age.
+    /// True if the time is random, so that the hazard is defined at every age.
     pub(super) fn has_hazard(&self) -> bool {
         self.scale > 0.0
     }
@@ -61,7 +62,7 @@ impl Law {
         self.location + self.scale * libm::tgamma(1.0 + 1.0 / self.shape)
     }
 
-    /// A bound rarely exceeded.
+    /// An upper bound that is rarely exceeded.
     pub(super) fn most(&self) -> f64 {
         self.location + self.scale * libm::pow(LONGEST, 1.0 / self.shape)
     }
@@ -70,12 +71,12 @@ impl Law {
         self.location + self.scale * libm::pow(-libm::log(1.0 - random.unit()), 1.0 / self.shape)
     }
 
-    /// The integral of the hazard up to that age.
+    /// The hazard integrated up to this age.
     pub(super) fn hazard(&self, age: f64) -> f64 {
         libm::pow((age - self.location).max(0.0) / self.scale, self.shape)
     }
 
-    /// Remaining time at that age, if the hazard is `faster` times the true one.
+    /// Remaining time at this age, with the hazard multiplied by `faster`.
     pub(super) fn left(&self, age: f64, faster: f64, random: &mut impl Random) -> f64 {
         let hazard = self.hazard(age) - libm::log(1.0 - random.unit()) / faster;
         (self.location + self.scale * libm::pow(hazard, 1.0 / self.shape) - age).max(0.0)
@@ -111,7 +112,7 @@ mod tests {
             let mean = (0..count).map(|_| law.sample(&mut random)).sum::<f64>() / f64::from(count);
             assert!((mean / law.mean() - 1.0).abs() < 0.01, "{text}: {mean}");
         }
-        // An exponential time is memoryless; another one ages.
+        // An exponential time is memoryless; other distributions age.
         let mut random = Xoshiro256::new(1, 2);
         let mut left = |text: &str, faster: f64| {
             let law = Law::parse("--life", text).unwrap();

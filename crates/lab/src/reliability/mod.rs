@@ -1,10 +1,11 @@
-//! Data losses of an array over years: a Monte Carlo of failures, repairs, latent defects and scrubs, without a
-//! device.
+//! Data losses of an array over years: a Monte Carlo simulation of failures, repairs, latent
+//! defects and scrubs, without a device.
 //!
-//! A group of members lives through its mission (`group.rs`), with Weibull distributed times (`law.rs`). Losses are
-//! rare, so importance sampling is used: whenever a member is missing, trials with accelerated failures branch off,
-//! each weighted by its likelihood. The group itself continues unchanged, so its own losses are a check (`seen`).
-//! Each group has a generator of its own: results depend on the seed alone.
+//! A group of members lives through its mission (`group.rs`), with Weibull distributed times
+//! (`law.rs`). Losses are rare, so importance sampling is used: whenever a member is missing,
+//! trials with accelerated failures branch off, each weighted by its likelihood. The group itself
+//! continues without acceleration, so its own losses are a check (`seen`). Each group has its own
+//! random generator, so results depend on the seed alone.
 
 mod drives;
 mod group;
@@ -24,18 +25,18 @@ use std::ops::ControlFlow;
 /// Random streams of a group and of its trials.
 const GROUP_STREAM: u64 = 21;
 const TRIAL_STREAM: u64 = 22;
-/// Trials whenever a first member of a group is missing.
+/// Trials per failure of a first member in a group.
 const TRIALS: u32 = 4;
-/// Failures that trials should see during a repair.
+/// Target number of failures in a trial during a repair.
 const AIM: f64 = 0.7;
-/// Groups, or failures of one, between two calls of `visit`.
+/// Groups, or failures in one group, between two calls of `visit`.
 const VISIT: u64 = 64;
 const FAILURES: u64 = 4096;
-/// Maximum looks at a member, or draws of a defect: a minute of work, or a few.
+/// Maximum inspections of members, or draws of defects: minutes of work.
 const MOST: f64 = 1e8;
-/// Maximum defects of a member between two looks: each is kept.
+/// Maximum defects of a member between two inspections, which bounds memory.
 const MOST_DEFECTS: f64 = 1e6;
-/// Draws for a mean, and their stream.
+/// Number of draws for a mean, and their random stream.
 const DRAWS: u32 = 1_000;
 const DRAWS_STREAM: u64 = 23;
 
@@ -52,17 +53,17 @@ pub struct ReliabilitySettings {
     pub life: String,
     /// Time until a failed member is replaced and rebuilt.
     pub repair: String,
-    /// True if members that are missing together are repaired at once; one after the other if not.
+    /// True if concurrent failures are repaired in parallel, false if one after the other.
     pub repairs_together: bool,
-    /// The time between two latent defects of a member, if there are any.
+    /// Time between two latent defects of a member, if defects are modelled.
     pub defects: Option<String>,
-    /// Time until a scrub finds a defect; for ever where not given.
+    /// Time until a scrub detects a defect; without it, scrubs never do.
     pub scrub: Option<String>,
-    /// Loss by an uncorrected defect.
+    /// Bytes lost per uncorrected defect.
     pub defect_bytes: u64,
-    /// The mission.
+    /// Length of the mission.
     pub years: f64,
-    /// Groups that are simulated.
+    /// Number of simulated groups.
     pub groups: u64,
     /// Seed of the random generators.
     pub seed: u64,
@@ -73,23 +74,23 @@ pub struct ReliabilitySettings {
 pub struct Reliability {
     /// Failures of members.
     pub member_failures: f64,
-    /// Losses of data in the mission, of either kind.
+    /// Data losses in the mission, of both kinds.
     pub losses: f64,
     /// The standard error of `losses`.
     pub losses_error: f64,
-    /// Losses among these because too many members were missing.
+    /// Losses caused by too many missing members.
     pub by_members: f64,
-    /// Losses by a defect of another member during a rebuild without redundancy.
+    /// Losses caused by a defect of another member during a rebuild without redundancy.
     pub by_defects: f64,
-    /// Losses in all groups together that were seen without faster failures.
+    /// Total losses in all groups, without accelerated failures.
     pub seen: u64,
     /// Bytes of data lost.
     pub bytes: f64,
     /// Losses by the end of each year.
     pub by_year: Vec<f64>,
-    /// The mean time to a data loss, hours, by the formula for exponential times without defects.
+    /// Mean time to data loss, hours, by the closed form for exponential times without defects.
     pub mttdl_hours: f64,
-    /// Losses in the mission that this formula expects.
+    /// Expected losses in the mission by that formula.
     pub losses_by_mttdl: f64,
     /// Acceleration of failures in trials.
     pub faster: f64,
@@ -102,10 +103,10 @@ impl Reliability {
     }
 }
 
-/// Simulates `groups` groups; `visit` gets the number done and may end it.
+/// Simulates `groups` groups; `visit` gets the number done and may stop the simulation.
 ///
 /// # Errors
-/// When a value cannot be, or when `visit` ends it.
+/// When a value is invalid, or when `visit` stops it.
 pub fn reliability(
     settings: &ReliabilitySettings,
     visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
@@ -165,7 +166,7 @@ fn group(settings: &ReliabilitySettings) -> Result<Group, InputError> {
     })
 }
 
-/// Refuses settings with hours of work or unlimited defects.
+/// Refuses settings that need hours of work or unlimited memory.
 fn check_effort(settings: &ReliabilitySettings, group: &Group, end: f64) -> Result<(), InputError> {
     let members = f64::from(group.members);
     let seen = group.defects.as_ref().map_or(0.0, |defects| {
@@ -213,8 +214,8 @@ fn check_effort(settings: &ReliabilitySettings, group: &Group, end: f64) -> Resu
     Err(InputError(problem))
 }
 
-/// Mean of a time truncated at `most`: where a few last longer than all of the mission, the mean of
-/// the law says little of how many fit into it.
+/// Mean of a time truncated at `most`. If a few times exceed the mission, the untruncated mean says
+/// little about the number of events in it.
 fn mean_within(law: &Law, most: f64) -> f64 {
     let mut random = Xoshiro256::new(0, DRAWS_STREAM);
     (0..DRAWS).map(|_| law.sample(&mut random).min(most)).sum::<f64>() / f64::from(DRAWS)
@@ -223,7 +224,7 @@ fn mean_within(law: &Law, most: f64) -> f64 {
 /// Cumulative losses of all groups.
 struct Tally {
     faster: f64,
-    /// Bytes of data that go with each byte of the members that are lost.
+    /// Data bytes per byte of lost members.
     data_share: f64,
     member_bytes: f64,
     defect_bytes: f64,
@@ -256,7 +257,7 @@ impl Tally {
         }
     }
 
-    /// A group from its first day to the end of its mission, unless `visit` ends it.
+    /// Simulates a group from its first day to the end of its mission, unless `visit` stops it.
     fn live(
         &mut self,
         group: &Group,
@@ -292,7 +293,8 @@ impl Tally {
         ControlFlow::Continue(())
     }
 
-    /// From the failure of a member until all are there again, too many are missing, or the end.
+    /// Simulates a trial from the failure of a member until the group is complete, data are lost,
+    /// or the mission ends.
     fn try_on(&mut self, trial: &mut State<'_>, place: usize, end: f64, lots: &mut Xoshiro256) {
         let each = 1.0 / f64::from(TRIALS);
         let mut failed = place;

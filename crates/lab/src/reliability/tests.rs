@@ -1,4 +1,5 @@
-//! Does the Monte Carlo agree with the closed forms, and are they too optimistic where the literature says so?
+//! Comparison of the Monte Carlo simulation with closed forms, and with the optimism of these forms
+//! according to the literature.
 
 use super::*;
 
@@ -30,7 +31,7 @@ fn near(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() < share, "{found} for {expected}");
 }
 
-/// Gibson 1992: `MTTF^2 / (N (N-1) MTTR)`, and of double parity `MTTF^3 / (N (N-1) (N-2) MTTR^2)`.
+/// Gibson 1992: `MTTF^2 / (N (N-1) MTTR)`, and for double parity `MTTF^3 / (N (N-1) (N-2) MTTR^2)`.
 #[test]
 fn exponential_times_give_the_closed_forms() {
     for (tolerated, years) in [(1, 84_879.0), (2, 5.89e8)] {
@@ -39,7 +40,7 @@ fn exponential_times_give_the_closed_forms() {
         near(10.0 / found.losses, years, 0.02);
         assert!(found.losses_error < 0.013 * found.losses, "{}", found.losses_error);
         assert!((0.69..0.71).contains(&found.member_failures));
-        // A loss costs a terabyte of each member, of which a share is parity, less what was rebuilt.
+        // A loss affects a terabyte of each missing member, excluding parity and the rebuilt part.
         let data = f64::from(tolerated + 1) * f64::from(8 - tolerated) / 8.0;
         assert!(found.bytes < data * 1e12 * found.losses && found.bytes > 0.1e12 * found.losses);
     }
@@ -74,7 +75,7 @@ fn trials_agree_with_direct_simulation() {
     }
 }
 
-/// A failure meets a defect with the chance `1 - exp(-(N - 1) mean scrub / mean time between)`.
+/// A failure meets a defect with probability `1 - exp(-(N - 1) mean scrub / mean time between)`.
 #[test]
 fn latent_errors_give_their_closed_form() {
     for scrub in ["weibull(168h, 3, 6h)", "exponential(300h)"] {
@@ -145,7 +146,7 @@ fn the_seed_decides_and_nothing_else() {
     let few = ReliabilitySettings { groups: 500, ..settings(1) };
     assert_eq!(run(&few), run(&few));
     assert_ne!(run(&few), run(&ReliabilitySettings { seed: 2, ..few.clone() }));
-    // Pinned: the same bits on every machine.
+    // Pinned bit patterns: equal on every machine.
     let found = run(&few);
     let bits = (found.losses.to_bits(), found.bytes.to_bits());
     assert_eq!(bits, (4_548_743_146_469_988_003, 4_727_231_537_296_129_448));
@@ -183,7 +184,7 @@ fn impossible_settings_are_refused() {
     }
 }
 
-/// Settings that would take hours, or keep defects without an end, are refused with the way out.
+/// Settings that would take hours or unlimited memory are refused with a remedy.
 #[test]
 fn what_would_take_too_long_is_refused() {
     let refusals: [(Change, &str); 6] = [
@@ -203,7 +204,7 @@ fn what_would_take_too_long_is_refused() {
         let problem = reliability(&asked, &mut |_| ControlFlow::Continue(())).unwrap_err();
         assert!(problem.to_string().contains(part), "{problem}");
     }
-    // The ways out end.
+    // The suggested remedies finish.
     let ends = ReliabilitySettings { life: "1h".into(), groups: 1, ..settings(1) };
     assert!(run(&ends).losses > 0.0);
 }

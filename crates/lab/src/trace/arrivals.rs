@@ -1,9 +1,9 @@
-//! When the requests of a trace arrive: the gaps between them, and where their order is odd.
+//! Arrival statistics of a trace: gaps between requests, and irregularities of their order.
 
 use engine::Time;
 use workloads::Record;
 
-/// The gaps between arrivals: their mean and how much they vary.
+/// The gaps between arrivals: mean and variation.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     count: u64,
@@ -24,7 +24,7 @@ impl Gaps {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// Standard deviation over mean: 1 for a Poisson process, more for bursts.
+    /// Coefficient of variation: 1 for a Poisson process, more for bursts.
     pub(super) fn variation(&self) -> Option<f64> {
         let mean = self.mean_ns().filter(|mean| *mean > 0.0)?;
         let variance = (self.sum_squares_ns2 / self.count as f64 - mean * mean).max(0.0);
@@ -32,7 +32,7 @@ impl Gaps {
     }
 }
 
-/// Arrivals in the order of the file.
+/// Arrivals in file order.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     first: Option<Time>,
@@ -47,7 +47,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Takes note of a request; how long it arrives after the first.
+    /// Adds a request; returns its time since the first.
     pub(super) fn add(&mut self, record: &Record) -> Time {
         let at = record.at;
         let Some(previous) = self.previous.replace(*record) else {
@@ -65,7 +65,7 @@ impl Arrivals {
         at.saturating_sub(self.first.unwrap_or(at))
     }
 
-    /// From the earliest to the latest.
+    /// Time from the earliest to the latest arrival.
     pub(super) fn duration_ns(&self) -> Time {
         self.newest - self.earliest
     }

@@ -1,8 +1,7 @@
-//! Density over place and time: requests counted over time and address, on a grid that grows with
-//! the trace.
+//! Request density over time and address, counted on a grid that grows with the trace.
 //!
-//! Both axes double the width of their bins whenever a value lies outside, so that one pass and
-//! fixed memory suffice and at least half of each axis is in use.
+//! Both axes double their bin width whenever a value lies outside, so one pass and fixed memory
+//! suffice, and at least half of each axis is in use.
 
 use super::bytes::number;
 use engine::Time;
@@ -15,12 +14,12 @@ const COLUMNS: usize = 128;
 /// Bins along the address.
 const ROWS: usize = 64;
 
-/// Bins with a power of two as width, aligned to it.
+/// Bins whose width is a power of two, aligned to that width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Axis {
     bins: usize,
     shift: u32,
-    /// The number of the first bin, counted from 0 in this width.
+    /// Index of the first bin, in units of the bin width.
     base: u64,
     /// The range of all values.
     low: u64,
@@ -73,7 +72,7 @@ pub(super) struct Density {
 }
 
 impl Density {
-    /// Counts a request at a time since the beginning and an address.
+    /// Counts a request at a time since the start and an address.
     pub(super) fn insert(&mut self, since: Time, sector: u64, is_read: bool) {
         let (time, address) = *self.axes.get_or_insert_with(|| {
             self.cells = vec![Cell::default(); COLUMNS * ROWS];
@@ -101,7 +100,7 @@ impl Density {
             if *cell == Cell::default() {
                 continue;
             }
-            // The lowest value of all may lie above the lower end of a bin.
+            // The lowest value of all may lie above the lower end of its bin.
             let at = time.start(index % COLUMNS).max(time.low);
             let place = address.start(index / COLUMNS).max(address.low);
             let (Some(column), Some(row)) = (new_time.bin(at), new_address.bin(place)) else {

@@ -1,4 +1,4 @@
-//! The file that a trace is written to: compressed according to its extension, and complete or absent.
+//! The output file of a trace: compressed according to its extension, and written atomically.
 
 use super::{writable, writable_named};
 use crate::error::reason;
@@ -21,12 +21,12 @@ pub(crate) enum Compression {
 
 /// The name of standard output.
 const STANDARD_OUTPUT: &str = "-";
-/// Extensions that are not a format's name.
+/// Extensions that differ from the format's name.
 const EXTENSIONS: [(&str, &str); 2] = [("csv", "msr"), ("iolog", "fio")];
 /// Default level of the zstd library.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The format and the compression of a file of that name, unless the format is `named`.
+/// Format and compression of a file with this name, unless the format is `named`.
 pub(crate) fn target_format(
     target: &str,
     named: Option<&str>,
@@ -57,9 +57,9 @@ pub(crate) fn target_format(
 
 /// Destination of the output.
 enum Place {
-    /// An irreplaceable output: standard output, a pipe, a device.
+    /// An output without atomic replacement: standard output, a pipe, a device.
     Stream(Box<dyn Write + Send>),
-    /// A file that is named when complete.
+    /// A file that gets its name when complete.
     File(Unnamed),
 }
 
@@ -85,13 +85,13 @@ enum Encoder {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<Place>>),
 }
 
-/// An output that is named by [`finish`](Output::finish), and removed otherwise.
+/// An output that gets its name on [`finish`](Output::finish), and is otherwise removed.
 pub(crate) struct Output {
     encoder: Encoder,
 }
 
 impl Output {
-    /// Begins a file beside `target`.
+    /// Creates a file beside `target`.
     pub(crate) fn create(target: &str, compression: Compression) -> io::Result<Self> {
         if target == STANDARD_OUTPUT {
             return Self::encoded(Place::Stream(Box::new(io::stdout())), compression);
@@ -99,7 +99,7 @@ impl Output {
         Self::encoded(place(Path::new(target))?, compression)
     }
 
-    /// Starts a file beside `target`.
+    /// Creates an uncompressed file beside `target`.
     pub(crate) fn create_file(target: &Path) -> io::Result<Self> {
         Self::encoded(place(target)?, Compression::None)
     }
@@ -118,7 +118,8 @@ impl Output {
         Ok(Output { encoder })
     }
 
-    /// Completes the file and names it; a message, without the name, if it had to be elsewhere.
+    /// Completes the file and names it; returns a message, without the name, if it had to be stored
+    /// elsewhere.
     pub(crate) fn finish(self) -> io::Result<Option<String>> {
         let place = match self.encoder {
             Encoder::Plain(place) => place,
@@ -151,7 +152,7 @@ impl Write for Output {
 }
 
 fn place(target: &Path) -> io::Result<Place> {
-    // A symbolic link stays; what it points to is replaced.
+    // A symbolic link is kept; its target is replaced.
     let path = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
     if special {
@@ -161,22 +162,22 @@ fn place(target: &Path) -> io::Result<Place> {
     Unnamed::beside(path).map(Place::File)
 }
 
-/// A file that is being written.
+/// A file being written.
 ///
-/// A run takes hours, and a full disk shows at its end. So where a write fails, what there is of the file
-/// goes to the folder for temporary files, and the rest after it. A file of somebody else that has come
-/// in the meantime is not replaced either.
+/// A run may take hours, and a full disk is often noticed at its end. After a write error, the data
+/// written so far are moved to the temporary folder, and the rest is written there. A file of
+/// another program that appeared in the meantime is not overwritten.
 struct Unnamed {
     file: File,
     temporary: TempPath,
     path: PathBuf,
-    /// True if a file of that name was there before, which may be replaced.
+    /// True if a file of that name existed at the start and may be replaced.
     is_replaced: bool,
     moved: Option<(io::Error, TempDir)>,
 }
 
 impl Unnamed {
-    /// Begins a file that will be called `path`, in the same directory.
+    /// Creates a file to be named `path`, in the same directory.
     fn beside(path: PathBuf) -> io::Result<Self> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let (file, temporary) = file_in(directory.unwrap_or(Path::new(".")))?;
@@ -207,7 +208,7 @@ impl Unnamed {
             self.temporary.persist(&self.path).map_err(|error| error.error)?;
         } else if let Err(error) = self.temporary.persist_noclobber(&self.path) {
             self.temporary = error.path;
-            // Not every file system can name a file only where there is none (FAT, some over a network).
+            // Some file systems cannot rename without replacing (FAT, some network file systems).
             let is_unable =
                 error.error.kind() != io::ErrorKind::AlreadyExists && !self.path.exists();
             let left = if is_unable {
@@ -228,7 +229,7 @@ impl Unnamed {
         Ok(Some(format!("cannot be written: {why}; it is in {place} instead")))
     }
 
-    /// Continues in a new folder for temporary files; fails with `why` where that has no room either.
+    /// Continues in a new temporary folder; fails with `why` if that is also full.
     fn go_elsewhere(&mut self, why: io::Error) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or(OsStr::new("output")).to_owned();
         for place in [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] {

@@ -1,7 +1,7 @@
-//! The accessed pages: an exact set that is small where pages are adjacent.
+//! The accessed pages: an exact set that is compact for adjacent pages.
 //!
-//! Pages are kept as the bits of groups of 64, and whole regions of 64 groups as a single entry, so
-//! that one request over terabytes costs neither time nor memory in proportion.
+//! Pages are stored as bits in groups of 64, and complete regions of 64 groups as a single entry.
+//! So a request over terabytes needs neither time nor memory in proportion to its size.
 
 use std::collections::{HashMap, HashSet};
 

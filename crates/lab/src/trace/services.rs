@@ -1,9 +1,9 @@
-//! Response times of the requests of a trace: mean service times by pattern, size and the number
-//! outstanding, for `ssdlab calibrate`.
+//! Response times in a trace: mean service times by pattern, size and queue depth, for `ssdlab
+//! calibrate`.
 //!
-//! A text that states response times is read once. Of Linux's block layer, where issue and completion
-//! are events of their own, the issues are read beside the completions, and each completion ends the
-//! oldest issue of the same request.
+//! A trace with response times is read once. For Linux's block layer, with separate issue and
+//! completion events, the two are read in parallel, and each completion ends the oldest issue of
+//! the same request.
 
 use super::{Reading, TraceError, Watch};
 use engine::{Op, Time};
@@ -15,13 +15,13 @@ use workloads::{FORMATS, Record};
 /// State of one device before its next request.
 #[derive(Debug, Default)]
 struct Before {
-    /// The direction and end of the read or write before.
+    /// Direction and end of the previous read or write.
     previous: Option<(Op, u64)>,
-    /// When those under way end.
+    /// Completion times of outstanding requests.
     ends: BinaryHeap<Reverse<Time>>,
 }
 
-/// Requests of one pattern and size at one queue depth.
+/// Requests with one pattern and size at one queue depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     requests: u64,
@@ -29,7 +29,7 @@ struct Group {
     sum_of_squares: f64,
 }
 
-/// Pattern, bytes, outstanding.
+/// Pattern, bytes, queue depth.
 type Key = (&'static str, u64, usize);
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ struct Services {
 }
 
 impl Services {
-    /// Takes a request, in order of arrival, and its time from then to completion.
+    /// Adds a request, in order of arrival, with its response time.
     fn request(&mut self, record: &Record, response: Option<Time>) {
         if !matches!(record.op, Op::Read | Op::Write) {
             return;
@@ -86,13 +86,12 @@ impl Services {
     }
 }
 
-/// The mean service times of a trace that states them, as JSON text: the format, the groups (by
-/// pattern, size and the number outstanding on its device when a request arrives, itself included),
-/// and how many requests had no time.
+/// The mean service times of a trace with response times, as JSON text: the format, the groups (by
+/// pattern, size and queue depth of the device on arrival, including the request itself), and the
+/// number of requests without a time.
 ///
 /// # Errors
-/// When the trace or an option is wrong, its format has no service times or none is stated, or
-/// `watch` ends it.
+/// When the trace or an option is invalid, no service times are stated, or `watch` stops the work.
 pub fn trace_services(
     path: &str,
     options_json: &str,
@@ -134,11 +133,11 @@ pub fn trace_services(
     .to_string())
 }
 
-/// Response times of a trace's requests, us, in order; requests for which that is not stated are
-/// left out.
+/// Response times of a trace's requests, us, in order; requests without one are skipped.
 ///
 /// # Errors
-/// When the trace or an option is wrong, its format has no response times, or `watch` ends it.
+/// When the trace or an option is invalid, its format has no response times, or `watch` stops the
+/// work.
 pub fn trace_response_times(
     path: &str,
     options_json: &str,
@@ -157,7 +156,7 @@ pub fn trace_response_times(
     Ok(times)
 }
 
-/// Maximum number of incomplete issues; older ones are dropped.
+/// Maximum number of queued issues; older ones are dropped.
 const MOST_WAITING: usize = 1 << 16;
 
 /// Key shared by an issue and its completion.
@@ -165,7 +164,7 @@ fn identity(record: &Record) -> (u32, u64, u32, Op) {
     (record.device, record.sector, record.sectors, record.op)
 }
 
-/// Reads issues and completions side by side.
+/// Reads issues and completions in parallel.
 fn join(
     path: &str,
     options_json: &str,
@@ -182,7 +181,7 @@ fn join(
         Reading::open(path, &Value::from(options).to_string())
     };
     let (mut issues, mut completions) = (event("issue")?, event("complete")?);
-    // Issues with their order; answered ones wait for those before them.
+    // Issues by sequence number; completed ones wait for earlier ones.
     let mut open: HashMap<_, VecDeque<u64>> = HashMap::new();
     let mut waiting: VecDeque<(Record, Option<Time>)> = VecDeque::new();
     let (mut first, mut next_issue) = (0_u64, issues.next(watch)?);
@@ -198,7 +197,7 @@ fn join(
                 *response = Some((done.at - issue.at).max(1));
             }
         }
-        // An issue that is never answered must not keep all that follow it in memory.
+        // An issue without a completion must not keep all later ones in memory.
         while waiting.front().is_some_and(|(_, response)| response.is_some())
             || waiting.len() > MOST_WAITING
         {

@@ -1,12 +1,12 @@
-//! The number of distinct pages accessed by each part of a trace, in fixed memory.
+//! The number of distinct pages accessed in each part of a trace, in fixed memory.
 //!
-//! The trace's time is cut into buckets whose width doubles whenever they no longer suffice; each
-//! counts different pages by a sketch.
+//! Time is divided into buckets whose width doubles when their number is exhausted; each counts
+//! distinct pages by a sketch.
 
 use engine::Time;
 use workloads::Sketch;
 
-/// Buckets at most; at least half as many are in use once the first width did not suffice.
+/// Maximum number of buckets; after the first doubling at least half of them are in use.
 const BUCKETS: usize = 40;
 
 /// The working set over time.
@@ -18,7 +18,7 @@ pub(super) struct WorkingSet {
 
 impl Default for WorkingSet {
     fn default() -> Self {
-        // A microsecond, to be doubled.
+        // A microsecond, doubled as needed.
         WorkingSet { width_ns: 1_000, buckets: Vec::new() }
     }
 }
@@ -29,12 +29,12 @@ impl WorkingSet {
         self.width_ns
     }
 
-    /// About how many pages each bucket touches.
+    /// Approximate number of pages accessed in each bucket.
     pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
         self.buckets.iter().map(|sketch| sketch.count().round() as u64)
     }
 
-    /// Notes that these pages are accessed, `since` after the beginning.
+    /// Records accesses to these pages, `since` after the start.
     pub(super) fn insert(&mut self, since: Time, device: u32, first: u64, end: u64) {
         while since / self.width_ns >= BUCKETS as u64 {
             self.widen();

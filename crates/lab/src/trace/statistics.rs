@@ -1,6 +1,6 @@
-//! Statistics of a trace, from one pass over its requests in the order of the file.
+//! Statistics of a trace, from one pass over its requests in file order.
 //!
-//! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
+//! Requests are reads, writes and trims; flushes, which have no sectors, are counted separately.
 //! Shares are relative to reads and writes. The span is the sum over the devices.
 
 use super::arrivals::Arrivals;
@@ -17,11 +17,11 @@ use workloads::Record;
 const PAGE_SECTORS: u64 = 8;
 const PAGE_BYTES: u128 = 4096;
 
-/// Reads and writes larger than this are left out of the working set over time: they are of whole
-/// devices, and would take the time of as many pages.
+/// Maximum size of a request in the working set over time: larger ones cover whole devices, and
+/// would take time in proportion to their pages.
 const WORKING_SET_SECTORS: u64 = 1 << 21;
 
-/// Seconds whose requests are counted at a time, so that late ones still find theirs.
+/// Number of recent seconds with open counts, so that late requests are still counted.
 const OPEN_SECONDS: usize = 4096;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ impl ByOp {
     }
 }
 
-/// The requests of each size, up to powers of two of sectors.
+/// Number of requests by size, rounded up to powers of two of sectors.
 #[derive(Debug, Default)]
 struct Sizes(BTreeMap<u64, ByOp>);
 
@@ -67,7 +67,7 @@ impl Sizes {
 /// The busiest second.
 #[derive(Debug, Default)]
 struct Peak {
-    /// Requests and bytes of the newest seconds.
+    /// Requests and bytes in the newest seconds.
     open: BTreeMap<u64, (u64, u64)>,
     requests: u64,
     bytes: u64,
@@ -105,7 +105,7 @@ impl Alignment {
     }
 }
 
-/// State of the requests to each device.
+/// State of a device's requests.
 #[derive(Debug, Default)]
 struct Touched {
     /// End of the last request.
@@ -119,7 +119,7 @@ struct Touched {
 pub(super) struct Statistics {
     counts: ByOp,
     fua: u64,
-    /// Read and written.
+    /// Bytes read and written.
     bytes: u128,
     trimmed: u128,
     sizes: Sizes,
@@ -131,21 +131,21 @@ pub(super) struct Statistics {
     density: Density,
     sequential: u64,
     alignment: Alignment,
-    /// Capacity of the device that the trace is meant for, sectors.
+    /// Capacity of the target device, sectors.
     capacity: Option<u64>,
     beyond: u64,
 }
 
 impl Statistics {
-    /// Empty statistics; of a device of `capacity` sectors, where one is meant.
+    /// Empty statistics, for a target device of `capacity` sectors, if given.
     pub(super) fn new(capacity: Option<u64>) -> Self {
         Statistics { capacity, ..Statistics::default() }
     }
 
-    /// Takes the next request.
+    /// Adds the next request.
     pub(super) fn record(&mut self, record: &Record) {
         let Record { device, op, sector, sectors, fua, .. } = *record;
-        // An append is a write whose place the drive finds; other requests of zones move no data.
+        // An append is a write to a position chosen by the drive; other zone requests move no data.
         let op = if op == Op::Append { Op::Write } else { op };
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         self.counts.add(op);
@@ -180,7 +180,7 @@ impl Statistics {
         }
     }
 
-    /// Everything, under the names of the command line.
+    /// All statistics, under the names of the command line.
     pub(super) fn to_json(&self) -> Value {
         let ByOp([reads, writes, trims, flushes]) = self.counts;
         let directed = reads + writes;
@@ -291,7 +291,7 @@ mod tests {
             ("duration_seconds", json!(0.02)),
             ("devices", json!(2)),
             ("backward_steps", json!(1)),
-            // The second of device 0 begins where the first ended.
+            // The second request of device 0 begins at the end of the first.
             ("sequential_share", json!(0.25)),
         ];
         for (key, value) in expected {

@@ -1,5 +1,5 @@
-//! The cells of a map of blocks: one block each, or several in a large drive, so that the map stays
-//! readable.
+//! The cells of a block map: one block each, or several blocks for a large drive, so that the map
+//! stays readable.
 
 use devices::ssd::ids::BlockState;
 use devices::{BlockLook, DriveLook, Looks};
@@ -17,16 +17,16 @@ pub(super) struct Cell {
     erases: u32,
     /// Maximum retries of its blocks.
     retries: u8,
-    /// State, frontier mark and stream: 3 bits, 1 bit, 4 bits.
+    /// State (3 bits), frontier mark (1 bit) and stream (4 bits).
     head: u8,
 }
 
-/// The code of an unknown stream; there are never as many as that.
+/// The code of an unknown stream; real streams have lower numbers.
 const UNKNOWN: u8 = 15;
 
 impl Cell {
-    /// Combines several blocks. A victim among them is shown, then one that is open; it is free if
-    /// all are.
+    /// Combines several blocks. A GC victim among them takes precedence, then an open block; the
+    /// cell is free if all blocks are.
     pub(super) fn of(blocks: &[BlockLook]) -> Cell {
         let sum = |of: fn(&BlockLook) -> u32| {
             let sum: u64 = blocks.iter().map(|block| u64::from(of(block))).sum();
@@ -59,7 +59,7 @@ impl Cell {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Variable-length number: seven bits per byte, lowest first; the highest bit marks continuation.
 fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
     while number > 0x7f {
         bytes.push(number as u8 | 0x80);
@@ -72,9 +72,9 @@ fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) cells: Vec<Range<usize>>,
-    /// Number of known drives at its creation.
+    /// Number of drives known when it was created.
     pub(super) drives: usize,
-    /// The shape for the page that draws the map.
+    /// The shape, for the page that draws the map.
     pub(super) shape: Value,
 }
 

@@ -1,8 +1,8 @@
-//! Binary snapshots of a run: a frame has a head of JSON, and behind it the cells of the map that
-//! have changed since the frame before.
+//! Binary snapshots of a run: a frame has a JSON header, followed by the map cells that have
+//! changed since the previous frame.
 //!
-//! Its layout, numbers with the lowest byte first: length of what follows (4 bytes), length of the head (4), the
-//! head, and the cells that changed, each as `cells.rs` writes it.
+//! Its layout, with little-endian numbers: length of the rest (4 bytes), length of the header (4
+//! bytes), the header, and the changed cells in the encoding of `cells.rs`.
 
 use super::cells::{Cell, Layout};
 use devices::ssd::ids::BlockState;
@@ -11,21 +11,21 @@ use engine::{Completion, Op, Time};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// Percentiles are of the last `WINDOW` requests.
+/// Number of recent requests over which percentiles are computed.
 const WINDOW: usize = 10_000;
-/// A percentile is shown if at least this many requests are slower.
+/// A percentile is shown only if at least this many requests are slower.
 const SLOWER: usize = 10;
-/// Requests of a frame that are listed individually: the last ones, and the slowest.
+/// Number of requests listed individually per frame: the last ones, and the slowest.
 const TOLD: usize = 8;
 
-/// Why there is a frame.
+/// Reason for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// Requested instant.
+    /// The requested time was reached.
     Instant,
-    /// A request of the requested slowness.
+    /// A request with at least the requested latency completed.
     Slow,
-    /// None did.
+    /// No request reached the requested latency.
     NoneSlow,
     /// The run is over.
     End,
@@ -155,12 +155,12 @@ impl Frames {
         head
     }
 
-    /// The median, p99 and p99.9 of the last requests; `None` where there are too few.
+    /// The median, p99 and p99.9 of the last requests; `None` if there are too few.
     fn percentiles(&mut self) -> [Option<Time>; 3] {
         self.sorted.clear();
         self.sorted.extend(&self.window);
         let all = self.sorted.len();
-        // From the highest down: In descending order, each time partitioning the remainder.
+        // In descending order, so each percentile partitions only the remainder.
         let mut below = &mut self.sorted[..];
         let mut of = |share: f64| {
             let rank = (share * all as f64).ceil() as usize;
@@ -176,7 +176,7 @@ impl Frames {
     }
 }
 
-/// Completion time, operation, address, latency, and its largest part.
+/// Completion time, operation, address, latency, and largest latency part.
 fn request(it: &Completion) -> Value {
     let parts = it.breakdown.parts().iter().enumerate();
     let (part, most) = parts.max_by_key(|(_, time)| **time).expect("a latency has parts");

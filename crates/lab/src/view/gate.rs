@@ -1,4 +1,4 @@
-//! The gate before a device: time passes it as far as the orders say.
+//! The gate in front of a device: it lets simulated time advance as ordered.
 
 use super::frames::{Frames, What};
 use devices::ssd::Snapshot;
@@ -13,12 +13,12 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(super) enum Order {
     /// Advance by `frames` steps, with a frame after each.
     Advance { step: Time, frames: u32 },
-    /// Advance to the next request that took at least `limit`, or by `requests` requests.
+    /// Advance to the next request with a latency of at least `limit`, or by `requests` requests.
     Slow { limit: Time, requests: u64 },
 }
 
-/// Stops time as ordered, and takes frames. Its fields are the order that it follows, and what it
-/// collects.
+/// Stops simulated time as ordered, and collects frames. Its fields are the current order and the
+/// collected frames.
 pub(crate) struct Gate {
     orders: Receiver<Order>,
     answers: Sender<Vec<u8>>,
@@ -28,11 +28,11 @@ pub(crate) struct Gate {
     /// End of the current frame; later events wait.
     until: Time,
     step: Time,
-    /// Frames that are still to come.
+    /// Remaining frames.
     left: u32,
     /// Minimum latency of the request searched for.
     slow: Time,
-    /// Requests after which the search stops.
+    /// Number of requests after which the search stops.
     patience: u64,
     now: Time,
 }
@@ -54,7 +54,7 @@ impl Gate {
         }
     }
 
-    /// Called before events at `to`.
+    /// Called before the device advances to `to`.
     fn pass(&mut self, device: &dyn Model, to: Time) {
         while to >= self.until {
             self.show(device, self.until, What::Instant);
@@ -68,7 +68,7 @@ impl Gate {
         self.now = to;
     }
 
-    /// Requests were answered.
+    /// Handles completions.
     fn completed(&mut self, device: &dyn Model, completions: &[Completion]) {
         let is_found = completions.iter().any(|it| it.latency() >= self.slow);
         for completion in completions {
@@ -85,7 +85,8 @@ impl Gate {
         self.frames.write(device, at, what, &mut self.bytes);
     }
 
-    /// Answers the order, and takes the next one. When none can come, the run continues to its end.
+    /// Returns the frames of the order, and waits for the next order. If the view is closed, the
+    /// run continues to its end.
     fn wait(&mut self, now: Time) {
         let bytes = std::mem::take(&mut self.bytes);
         let order = self.answers.send(bytes).ok().and_then(|()| self.orders.recv().ok());
@@ -114,12 +115,12 @@ impl Gated {
     }
 }
 
-/// The run is over: what was asked for ends here.
+/// Ends the run: completes the current order.
 impl Drop for Gated {
     fn drop(&mut self) {
         let Gated { device, gate } = self;
         gate.show(&**device, gate.now, What::End);
-        // The view may be closed.
+        // The view may already be closed.
         let _ = gate.answers.send(std::mem::take(&mut gate.bytes));
     }
 }
@@ -175,7 +176,7 @@ impl Device for Gated {
     }
 }
 
-/// Only an enclosing array coordinates cleaning.
+/// Only an enclosing array coordinates garbage collection.
 impl Cleans for Gated {}
 
 impl Prepare for Gated {

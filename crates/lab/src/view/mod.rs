@@ -1,10 +1,11 @@
-//! A run in a view: it pauses where the viewer wants, and continues from there.
+//! A run in a view: it pauses and continues as the viewer orders.
 //!
-//! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
+//! It is the run of [`run_with`](crate::run_with) in a separate thread, with its device behind a
 //! [gate](gate): before time advances past the next frame, the gate reads the state of the blocks
-//! (`Examine::blocks`), emits a frame, and waits for the next command. So the view shows the run itself, with the
-//! same results, and runs without a view pay nothing. A frame is a JSON header and the cells that changed
-//! (`frames.rs`, `cells.rs`); the page keeps the old values, and so can go back in time.
+//! (`Examine::blocks`), emits a frame, and waits for the next command. So the view shows the actual
+//! run, with equal results, and runs without a view have no overhead. A frame is a JSON header and
+//! the changed cells (`frames.rs`, `cells.rs`); the page keeps earlier values, so it can go back in
+//! time.
 
 mod cells;
 mod frames;
@@ -26,9 +27,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A run under way that waits for orders.
+/// A run in progress that waits for orders.
 pub struct View {
-    /// The channel of orders until the end.
+    /// The channel of orders, open until the end.
     orders: Option<Sender<Order>>,
     answers: Receiver<Vec<u8>>,
     progress: Arc<Mutex<Option<Progress>>>,
@@ -37,7 +38,7 @@ pub struct View {
 }
 
 impl View {
-    /// Begins to prepare the device; its first frame comes when that is done.
+    /// Starts preparing the device; the first frame follows when it is ready.
     ///
     /// # Errors
     /// When the experiment has nothing to show, or no thread can be started.
@@ -72,26 +73,26 @@ impl View {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frames at intervals of simulated time; fewer when the run ends before.
+    /// Orders frames at intervals of simulated time; fewer if the run ends earlier.
     pub fn advance(&self, step: Time, frames: u32) {
         self.order(Order::Advance { step: step.max(1), frames: frames.max(1) });
     }
 
-    /// Requests a single frame: when the next request of at least `limit` completes, or after
+    /// Orders a single frame: when the next request of at least `limit` completes, or after
     /// `requests` faster ones.
     pub fn seek_slow(&self, limit: Time, requests: u64) {
         self.order(Order::Slow { limit, requests });
     }
 
     fn order(&self, order: Order) {
-        // A finished run accepts no commands; the answer says that it is over.
+        // A finished run accepts no orders; its last frame states the end.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 
     /// Frames of the last order, or the first one; `None` if that takes longer than `timeout`.
     ///
     /// # Errors
-    /// When the run is over, and all its frames were taken.
+    /// When the run has ended and all its frames were returned.
     pub fn frames(&self, timeout: Duration) -> Result<Option<Vec<u8>>, RecvTimeoutError> {
         match self.answers.recv_timeout(timeout) {
             Ok(frames) => Ok(Some(frames)),
@@ -103,7 +104,7 @@ impl View {
     /// Continues to the end without more frames, and returns the results as JSON text.
     ///
     /// # Errors
-    /// As for a run.
+    /// See [`run`](crate::run).
     pub fn finish(mut self) -> Result<String, RunError> {
         self.orders = None;
         self.join()
@@ -113,7 +114,7 @@ impl View {
     pub fn stop(mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.orders = None;
-        // The result of a stopped run does not matter.
+        // The result of a stopped run is discarded.
         let _ = self.join();
     }
 

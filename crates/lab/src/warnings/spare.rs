@@ -1,4 +1,4 @@
-//! Warnings about the spare space: its effective share.
+//! Warnings about the effective share of the spare space.
 
 use devices::Report;
 use devices::ssd::percent;
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 pub enum RunKind {
     /// Without time.
     Untimed,
-    /// In time, on a drive that was prepared without.
+    /// Timed, on a drive prepared untimed.
     TimedBehindUntimed,
-    /// In time alone.
+    /// Timed only.
     Timed,
 }
 
-/// Less of the spare space than this is in effect: worth a word.
+/// Minimum effective share of the spare space; below it, a warning is issued.
 const LEAST_EFFECTIVE: f64 = 0.5;
 
-/// Blocks that are kept erased or open take most of the spare space.
+/// Warning about spare space that is mostly used up by blocks kept erased or open.
 pub fn effective_spare(spare: &Report) -> Option<(String, Value)> {
     let [nominal, effective] = [spare.number("nominal")?, spare.number("effective")?];
     let [min_free, default] = [spare.number("min_free")?, spare.number("default_min_free")?];
@@ -49,11 +49,12 @@ pub fn effective_spare(spare: &Report) -> Option<(String, Value)> {
     Some((message, figures))
 }
 
-/// A share of the spare space that is in effect in one way of running and not in the other: worth a word.
+/// Minimum share of the spare space that differs between timed and untimed runs; above it, a
+/// warning is issued.
 const LEAST_BEHIND: f64 = 0.05;
 
-/// Untimed cleaning keeps its threshold; in time, where it yields to requests, it falls behind that
-/// under load, and more of the spare space is in effect.
+/// Untimed garbage collection keeps its threshold. Timed garbage collection yields to requests and
+/// falls behind under load, so the effective spare space is larger.
 pub fn cleaning_behind(spare: &Report, kind: RunKind) -> Option<(String, Value)> {
     let [asked, kept] = ["blocks_asked_erased", "blocks_kept_erased"].map(|it| spare.count(it));
     let [blocks, min_free] = [spare.number("blocks")?, spare.number("min_free")?];

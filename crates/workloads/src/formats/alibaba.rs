@@ -1,4 +1,4 @@
-//! Alibaba's block traces of 2020: many virtual disks in one file, in order of time.
+//! Alibaba's block traces of 2020: many virtual disks in one file, ordered by time.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Extent, Field, US, columns, commas};

@@ -1,4 +1,4 @@
-//! The output of biosnoop of bcc (and of libbpf-tools): a line as each request ends.
+//! Output of biosnoop (bcc and libbpf-tools): one line per completed request.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
@@ -13,8 +13,9 @@ pub const FORMAT: Format = Format {
         "biosnoop of bcc: time of the end in s, process, pid, disk, type, sector, bytes, latencies",
         Reader::Known(&Known(&[Pattern {
             needs: "LAT(ms)",
-            // The disk may be unknown, a pattern (bcc, -P) and the time in queues may be there, and
-            // -1 stands for a time in queues that was not seen; libbpf-tools have times of day too (-t).
+            // Optional fields: the disk may be blank, a pattern column (bcc, -P), and the queue
+            // time, which is -1 if it was not traced. libbpf-tools can also print times of day
+            // (-t).
             line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+(?<disk> +\S+| ) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
             columns: "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
                       latency=latency:ms",

@@ -1,7 +1,7 @@
-//! The output of blkparse: its default lines, or lines in a format that is declared as for `-f`.
+//! Output of blkparse: its default lines, or lines in a declared format (as for `-f`).
 //!
-//! A declared format is that text with its `%` letters; it must tell action, direction, sector,
-//! size and time. The summary at the end, and every line that begins with a word, is left out.
+//! A declared format contains `%` letters and must include action, direction, sector, size and
+//! time. The summary at the end, and every line that begins with a word, is skipped.
 
 use super::row::{Format, Reader};
 use crate::read::block_events::{EventRequest, Seen, left_out, requested};
@@ -57,13 +57,13 @@ fn has_shape(line: &str) -> bool {
 /// One element of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// A literal character, or any run of blanks for a blank.
+    /// A literal character; a blank matches any run of blanks.
     Text(u8),
     /// The meaning of a `%` letter.
     Value(u8),
 }
 
-/// The pieces of a layout up to the last one that is needed.
+/// The elements of a layout up to the last required one.
 fn pieces(layout: &str) -> Result<Vec<Piece>, Invalid> {
     let refuse = |problem: String| Invalid::new(&[KEY], problem);
     let mut pieces = Vec::new();
@@ -115,12 +115,12 @@ struct Values<'a> {
     sector: &'a [u8],
     size: &'a [u8],
     size_in_bytes: bool,
-    /// The line has no sectors: its process, or the bytes of a command, stand in their place.
+    /// True if the line has no sectors, but a process or the bytes of a command in their place.
     bare: bool,
 }
 
-/// True if the text at the sector's place belongs to an event without sectors: a process in
-/// brackets or the bytes of a command in parentheses, or a number and one of these.
+/// True if the text in the sector's place belongs to an event without sectors: a process in
+/// brackets, the bytes of a command in parentheses, or either after a number.
 fn has_no_sector(text: &[u8]) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     matches!(text[digits..].trim_ascii_start().first(), Some(b'[' | b'('))
@@ -131,7 +131,7 @@ struct Parser {
     chosen: u8,
 }
 
-/// Split of a line into its elements.
+/// A line split into its elements.
 enum Split<'a> {
     Values(Values<'a>),
     Other(u8),
@@ -151,7 +151,7 @@ impl Parser {
         Ok(parser)
     }
 
-    /// Splits a line; an event that does not count is only known by its letter.
+    /// Splits a line; for an event of another action, returns only its letter.
     fn split<'a>(&self, line: &'a [u8]) -> Result<Split<'a>, LineError> {
         let mut values = Values::default();
         let mut rest = line;
@@ -231,7 +231,7 @@ impl<'a> Values<'a> {
 
     fn line(&self) -> Result<Line, LineError> {
         let numbers = [self.sector, self.size];
-        // A line without sectors is a flush, or a command passed through to the drive.
+        // A line without sectors is a flush or a pass-through command.
         let bare = self.bare || !numbers.iter().all(|text| text.iter().all(u8::is_ascii_digit));
         let at = self.at()?;
         let device = match self.device {

@@ -92,7 +92,7 @@ fn declared_layouts_are_read() {
     }
 }
 
-/// Events as printed by the kernel: no sector at all, or a size of zero bytes without a sector.
+/// Events as printed by the kernel: without a sector, or with a size of zero bytes and no sector.
 #[test]
 fn a_flush_without_a_sector_is_a_flush() {
     let lines = [

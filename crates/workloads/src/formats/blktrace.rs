@@ -1,8 +1,8 @@
-//! Binary files of blktrace, one per processor, of either byte order, or a tar of them.
+//! Binary files of blktrace, one per processor, in either byte order, or a tar of them.
 //!
-//! From `NAME.blktrace.0` (or `NAME`) the files of the other processors are found by their numbers,
-//! and the events of all are merged by time. A tar is opened once for each file in it, so that no
-//! more than a buffer of each is in memory. Layout: `blktrace_api.h` of the kernel.
+//! Given `NAME.blktrace.0` (or `NAME`), the files of the other processors are found by their
+//! numbers, and all events are merged by time. A tar is opened once for each file in it, so only
+//! one buffer per file is in memory. Layout: `blktrace_api.h` of the kernel.
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
@@ -76,7 +76,7 @@ impl Event {
             fua: has(0x8000),
         };
         let sectors = u64::from(self.bytes).div_ceil(SECTOR_BYTES) as u32;
-        // The category of commands that are passed through to the drive (BLK_TC_PC).
+        // The category of pass-through commands (BLK_TC_PC).
         if has(0x200) {
             return EventRequest::Nothing;
         }
@@ -106,7 +106,7 @@ impl Stream {
         Ok(Some(Event::parse(&record, self.big)))
     }
 
-    /// Takes complete and sound events that issue at most one request each.
+    /// Parses a run of complete, valid events that issue at most one request each.
     fn quick_requests(&mut self, chosen: u8, batch: &mut Batch) {
         if self.big {
             self.quick::<true>(chosen, batch);
@@ -167,7 +167,7 @@ impl Stream {
     }
 }
 
-/// The events of all processors, in order of time.
+/// The events of all processors, merged by time.
 struct Merged {
     streams: Vec<Stream>,
     waiting: Vec<Option<EventRequest>>,
@@ -214,7 +214,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     Ok(if is_alone { Box::new(Alone(merged)) } else { Box::new(merged) })
 }
 
-/// The events of one processor: complete events are taken in one loop, the others singly.
+/// The events of one processor: complete events are parsed in one loop, all others one at a time.
 struct Alone(Merged);
 
 impl Source for Alone {
@@ -238,7 +238,7 @@ impl Source for Alone {
 }
 
 impl Merged {
-    /// Puts the next request of a processor in order.
+    /// Fetches the next request of a processor and inserts it in time order.
     fn fetch(&mut self, index: usize, batch: &mut Batch) -> Result<(), Unreadable> {
         let found = self.streams[index].next_request(self.chosen, batch)?;
         if let Some(EventRequest::One(record) | EventRequest::AfterFlush(record)) = found {
@@ -248,7 +248,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Returns a request, after its preceding flush.
+    /// Returns a request, preceded by its flush.
     fn give(&mut self, request: EventRequest) -> Option<Record> {
         match request {
             EventRequest::One(record) => Some(record),

@@ -48,7 +48,7 @@ fn flushes_are_kept_and_remaps_and_merges_are_not_counted_twice() {
     assert_eq!(skipped(&FORMAT, &trace), [("remap_events", 1), ("merge_events", 1)]);
 }
 
-/// Three processors, of which the second was idle.
+/// Three processors; the second was idle.
 fn files() -> [(&'static str, Vec<u8>); 3] {
     [
         ("a.blktrace.0", [queue(10, 1, 1), queue(30, 3, 1)].concat()),
@@ -89,7 +89,7 @@ fn errors_in_broken_traces_name_the_place() {
     assert!(error.contains("record 4: an event begins with 0x01010101, expected"), "{error}");
 }
 
-/// Hands out some bytes at a time.
+/// Returns a few bytes per read.
 struct Pieces(Cursor<Vec<u8>>, usize);
 
 impl io::Read for Pieces {

@@ -1,8 +1,8 @@
-//! A table of text: its header names the columns, or the user declares which column says what.
+//! A table of text: its header names the columns, or the user declares the role of each column.
 //!
-//! Columns are separated by tabs, commas, semicolons, bars or blanks. A first line whose time is no number
-//! is a header. Without a column for the direction, the share of reads must be stated. Between semicolons
-//! decimals may have commas.
+//! Columns are separated by tabs, commas, semicolons, bars or blanks. If the time field of the
+//! first line is not a number, the line is a header. Without a direction column, the share of reads
+//! must be stated. In files separated by semicolons, decimal commas are accepted.
 
 use super::row::{Format, Reader};
 use crate::read::head::{Head, is_data};
@@ -38,12 +38,12 @@ struct Table {
     names: Vec<String>,
     /// Separator of columns; runs of blanks if there is none.
     separator: Option<u8>,
-    /// True for a line with data; a comment is none.
+    /// True if the header is a line of its own, false if it is a comment.
     is_line: bool,
 }
 
 impl Table {
-    /// The header that the first line of a text is, or a comment above it.
+    /// The header in the first line of a text, or in a comment above it.
     fn of(head: &Head) -> Option<Table> {
         let first = head.lines.first()?;
         if let Some((names, separator)) = names::header(first) {
@@ -56,7 +56,7 @@ impl Table {
         Some(Table { names, separator, is_line: false })
     }
 
-    /// True if the lines below have as many fields.
+    /// True if the lines below have the same number of fields.
     fn is_filled(&self, head: &Head) -> bool {
         let below = head.lines.get(usize::from(self.is_line)..).unwrap_or_default();
         let fits = below
@@ -66,7 +66,7 @@ impl Table {
     }
 }
 
-/// The fields of a line, of which one in quotes may have the separator inside.
+/// The fields of a line; quoted fields may contain the separator.
 fn cut(line: &[u8], separator: Option<u8>) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line.strip_suffix(b"\r").unwrap_or(line));
     std::iter::from_fn(move || {
@@ -94,7 +94,8 @@ fn cut(line: &[u8], separator: Option<u8>) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// True if a number has a comma for its point, as sheets of many languages write it between semicolons.
+/// True if numbers have decimal commas, as many locales write them in files separated by
+/// semicolons.
 fn has_comma(line: &[u8], separator: Option<u8>) -> bool {
     let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
     let of = |field: &[u8]| {
@@ -105,7 +106,7 @@ fn has_comma(line: &[u8], separator: Option<u8>) -> bool {
     separator == Some(b';') && cut(line, separator).any(of)
 }
 
-/// A line with points for commas.
+/// The line with commas replaced by points.
 fn pointed(line: &[u8]) -> Vec<u8> {
     line.iter().map(|byte| if *byte == b',' { b'.' } else { *byte }).collect()
 }
@@ -142,9 +143,9 @@ struct Parser {
     reading: Reading,
     /// Separator of columns; runs of blanks if there is none.
     separator: Option<u8>,
-    /// Numbers have commas for points.
+    /// True if numbers have decimal commas.
     is_comma: bool,
-    /// Role of each column, up to the last that is declared; none where the quick way is none.
+    /// Role of each column, up to the last declared one; empty if the fast path does not apply.
     roles: Vec<Plainly>,
     /// The column of the time.
     time: usize,

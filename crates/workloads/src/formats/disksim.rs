@@ -1,7 +1,7 @@
-//! `DiskSim`'s ASCII traces: five columns a line, as its manual and its `iotrace` reader have them.
+//! `DiskSim`'s ASCII traces: five columns per line, as in its manual and its `iotrace` reader.
 //!
-//! Times are read exactly, from decimal text to whole nanoseconds, and a line costs no allocation.
-//! Of the flags only the direction is used; the sixth column of the batch variant is refused.
+//! Times are parsed exactly, from decimal text to whole nanoseconds, without allocations. Of the
+//! flags only the direction is used; the sixth column of the batch variant is refused.
 
 use super::row::{Format, Reader};
 use super::writing::Lost;
@@ -29,8 +29,8 @@ const COLUMNS: &str = "5 columns separated by blanks: \
 const TIME: Field = Field::new("time", "a time in ms such as 5265.313");
 const FLAGS: Field = Field::new("flags", "flags in hex, bit 0 set for a read");
 
-/// True if a line has five valid fields, signs ignored. The decimal point tells these lines from
-/// formats that have the same columns in integers.
+/// True if a line has five valid fields, ignoring signs. The decimal point distinguishes the format
+/// from others with the same columns in integers.
 fn has_shape(line: &str) -> bool {
     let fields = blank_fields(line);
     let [time, integers @ .., flags] = &fields[..] else { return false };
@@ -60,7 +60,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     }))
 }
 
-/// Parses a line with one digit of flags.
+/// Parses a line whose flags are one digit.
 #[inline]
 fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let mut line = Plain::new(text);

@@ -1,8 +1,8 @@
 //! Disk events of Event Tracing for Windows as text: the enterprise traces of Microsoft.
 //!
-//! The header between `BeginHeader` and `EndHeader` names the columns of each event, which are
-//! taken from it. An event is written at completion, so a request arrives its elapsed time earlier;
-//! one that arrived before the trace began is left out and counted.
+//! The header between `BeginHeader` and `EndHeader` names the columns of each event. An event is
+//! logged at completion, so the arrival is the logged time minus the elapsed time. Requests that
+//! arrived before the trace began are skipped and counted.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Extent, Fault, Field, OFFSET, US, columns};
@@ -63,7 +63,7 @@ struct Parser {
 }
 
 impl Default for Parser {
-    /// The columns of the published traces.
+    /// Default parser with the columns of the published traces.
     fn default() -> Self {
         Parser {
             in_header: false,
@@ -74,7 +74,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// Takes the columns from a line of the header.
+    /// Reads the column names from a header line.
     fn header(&mut self, line: &[u8]) {
         let Ok(line) = std::str::from_utf8(line) else { return };
         let names = comma_fields(line);

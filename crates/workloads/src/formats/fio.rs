@@ -1,7 +1,8 @@
-//! fio's I/O logs: version 3 with a time on each line, 2 with waits, 1 with neither.
+//! fio's I/O logs: version 3 with a time on each line, version 2 with waits, version 1 with
+//! neither.
 //!
-//! Times of version 3 are microseconds, as fio writes them, unless another unit is stated. Each
-//! file of a log is a device, numbered as files come up. A sync is a flush.
+//! Times of version 3 are in microseconds, as fio writes them, unless another unit is stated. Each
+//! file in a log is a device, numbered in order of appearance. A sync is a flush.
 
 use super::row::{Format, Reader};
 use super::writing::{FUA_LOST, HANDLE_LOST, Lost, TIMES_ROUNDED, TOO_FAR, ZONES_LOST};
@@ -32,7 +33,7 @@ pub const FORMAT: Format = Format {
     )
 };
 
-/// fio discards shorter waits.
+/// fio ignores shorter waits.
 const SHORTEST_WAIT_US: u64 = 100;
 const LINE: &str = "a file, an action (add, open, close, read, write, trim, sync, datasync, wait) \
      and for requests offset and length in bytes; in version 3 a time before them";
@@ -158,7 +159,7 @@ fn first_version(line: &[u8]) -> Result<Line, LineError> {
     Ok(Extent::parse(offset, length)?.line(0, 0, op))
 }
 
-/// Everything but FUA with times in us; each device is a file of its own.
+/// Writes everything but FUA flags, with times in us; each device becomes a file.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
     let mut opened = std::collections::HashSet::new();

@@ -1,7 +1,7 @@
-//! The variant of `DiskSim`'s columns that flash simulators read: sizes in pages of 4 KiB.
+//! The variant of `DiskSim`'s columns used by flash simulators: sizes in pages of 4 KiB.
 //!
-//! Nothing in it tells it from `DiskSim` ASCII, and reading one as the other gives sizes wrong by a
-//! factor of eight; the original is far more common, so this is read only when it is named.
+//! It is indistinguishable from `DiskSim` ASCII, and a mix-up makes sizes wrong by a factor of
+//! eight. `DiskSim`'s own format is far more common, so this one must be named.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Fault, Field, MS, SECTOR, blanks, columns};

@@ -1,4 +1,4 @@
-//! The output of iosnoop of perf-tools, with the times that its options -s and -t print.
+//! Output of iosnoop of perf-tools, with the times of its options -s and -t.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};

@@ -1,8 +1,8 @@
-//! Formats that a pattern of a line describes: the one reader of captures, and of patterns of the user.
+//! Formats described by line patterns: the reader for captures and for user patterns.
 //!
-//! A row is a regular expression whose named groups are columns, and the mapping of these. A line of a
-//! capture that does not match is no request: other events and headers are left out and counted. A format
-//! of which every line is a request refuses others.
+//! A row is a regular expression with named groups, and the mapping of groups to columns. In a
+//! capture, lines without a match (other events and headers) are skipped and counted. Formats in
+//! which every line is a request refuse unmatched lines.
 
 use crate::read::block_events::Seen;
 use crate::read::columns::Columns;
@@ -16,31 +16,32 @@ use engine::Time;
 use options::Invalid;
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
-/// A format that patterns describe, of which the first that matches a line of the beginning is taken.
+/// A format with several patterns; the first one that matches a line at the beginning of the file
+/// is used.
 pub(crate) struct Known(pub(crate) &'static [Pattern]);
 
-/// The pattern of a line.
+/// Pattern of a line.
 pub(crate) struct Pattern {
-    /// A text that the beginning of each such file has.
+    /// Text found at the beginning of every file of this pattern.
     pub(crate) needs: &'static str,
     /// The regular expression.
     pub(crate) line: &'static str,
     /// Meaning of the groups.
     pub(crate) columns: &'static str,
-    /// Pattern of all lines in a file of this format alone; empty for captures, of which other
-    /// lines are left out.
+    /// Pattern of every line in a file of this format; empty for captures, where other lines are
+    /// skipped.
     pub(crate) every: &'static str,
 }
 
 const KEY: &str = "workload.pattern";
 
-/// The regular expression of bytes: digits and letters are ASCII.
+/// A regular expression over bytes: digits and letters are ASCII.
 fn compiled(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).unicode(false).build()
 }
 
 impl Known {
-    /// True if the beginning of a file has a line of the format.
+    /// True if a line at the beginning of the file matches.
     pub(crate) fn is_of(&self, head: &Head) -> bool {
         !head.lines.is_empty() && self.chosen(head).is_some()
     }
@@ -67,7 +68,7 @@ impl Known {
         })
     }
 
-    /// The parser of a file with that beginning.
+    /// The parser for a file with this beginning.
     pub(crate) fn parser(
         &self,
         options: &ReadOptions,
@@ -75,7 +76,7 @@ impl Known {
     ) -> Result<Box<dyn LineParser>, Invalid> {
         let (pattern, line) = match self.chosen(head) {
             Some(chosen) => chosen,
-            // The first line determines the message.
+            // If no line matches, the first strict pattern determines the error message.
             None => self.first_strict().ok_or_else(|| {
                 let problem = "no line of the beginning of the trace is in this format";
                 Invalid::new(&["workload.format"], problem)
@@ -97,7 +98,7 @@ impl Known {
     }
 }
 
-/// The parser of lines that match the pattern of the user.
+/// The parser for lines that match the user's pattern.
 pub(super) fn of_user(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
     let refuse = |problem: String| Invalid::new(&[KEY], problem);
     let Some(text) = &options.pattern else {
@@ -122,11 +123,11 @@ pub(super) fn of_user(options: &ReadOptions, head: &Head) -> Result<Box<dyn Line
 }
 
 struct Parser {
-    /// Pattern of every line; empty where others are left out.
+    /// Pattern of every line; empty if other lines are skipped.
     every: &'static str,
     line: Regex,
     places: CaptureLocations,
-    /// The number of the group of each column.
+    /// Group index of each column.
     groups: Vec<usize>,
     reading: Reading,
 }

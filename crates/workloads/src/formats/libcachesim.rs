@@ -1,4 +1,5 @@
-//! The CSV that libCacheSim has `CloudPhysics` traces in: SCSI codes in hex, whole seconds.
+//! The CSV form of the `CloudPhysics` traces from libCacheSim: SCSI codes in hex, times in whole
+//! seconds.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns, commas};
@@ -48,7 +49,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     }
 }
 
-/// A line with an operation of two digits that has sectors.
+/// Parses a line with a two-digit operation that has sectors.
 #[inline]
 fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let mut line = Plain::new(text);

@@ -46,7 +46,7 @@ mod tests {
         assert_eq!((found, all[0].device), (expected.to_vec(), 8_388_608));
         assert_eq!(skipped(&FORMAT, &sample), [("complete_events", 1)]);
         let text = String::from_utf8(sample).unwrap();
-        // Older versions print no context, nor a blank before the fields.
+        // Older versions print neither a context nor a blank before the fields.
         let older = text.replace(" { cpu_id = 2 }, {", "{");
         assert_eq!(read(&FORMAT, older.as_bytes()), all);
         let late = text.replacen("10:15:01", "23:59:59", 1).replace("10:15:01", "00:00:00");

@@ -1,7 +1,7 @@
 //! ASCII traces of `MQSim` and `SSDsim`: five columns of integers, with times in an unstated unit.
 //!
-//! `SSDsim` means nanoseconds, `MQSim` what its workload file says; so the unit must be stated. The
-//! sixth column of forks that carry fingerprints is refused.
+//! `SSDsim` uses nanoseconds, `MQSim` the unit of its workload file, so the unit must be stated.
+//! The sixth column of forks with fingerprints is refused.
 
 use super::row::{Format, Reader};
 use super::writing::Lost;

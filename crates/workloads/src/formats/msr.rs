@@ -1,7 +1,7 @@
 //! The traces of MSR Cambridge: comma-separated, with Windows file times of 100 ns as integers.
 //!
-//! Times are of 18 digits and would not survive a double. Each pair of host and disk number is a
-//! device: the disk's number for the first host, and 65536 more for each further one.
+//! Times have 18 digits, too many for a double. Each pair of host and disk number is a device: the
+//! disk number for the first host, plus 65536 for each further host.
 
 use super::row::{Format, Reader};
 use super::writing::{Lost, TIMES_ROUNDED, TOO_FAR};
@@ -85,21 +85,21 @@ impl LineParser for Parser {
         line.byte(b',')?;
         line.number()?;
         let bytes = line.end()?;
-        // The name must not have surrounding blanks, which are ignored.
+        // Names with leading or trailing blanks take the slow path, which trims them.
         let stands = host.first()?.is_ascii_graphic() && host.last()?.is_ascii_graphic();
         let number = Some(host).filter(|_| stands).and_then(|host| self.hosts.number(host))?;
         Some((Record { device: number * DISKS_PER_HOST + disk, ..record }, bytes))
     }
 }
 
-/// The last column; 0 if there was no completion.
+/// Response time from the last column; none if it is 0 (no completion).
 fn response(line: &[u8]) -> Option<Time> {
     let ticks = integer(line.rsplit(|byte| *byte == b',').next()?.trim_ascii(), 10).ok()?;
     ticks.checked_mul(TICK_NS).filter(|ns| *ns > 0)
 }
 
-/// Reads and writes with times in 100 ns; hosts are named by number. There are no completions, so the
-/// response time is 0.
+/// Writes reads and writes with times in 100 ns; hosts are named by number. Completions are
+/// unknown, so the response time is 0.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
     for record in records {

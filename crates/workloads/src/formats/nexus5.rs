@@ -1,6 +1,7 @@
-//! The traces of a Nexus 5 telephone (Zhou et al.): eight columns separated by tabs.
+//! Traces of a Nexus 5 phone (Zhou et al.): eight columns separated by tabs.
 //!
-//! A request arrives when it was generated. Bit 0 of the status is set for a write.
+//! The arrival time is the time at which the request was generated. Bit 0 of the status is set for
+//! a write.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};

@@ -1,6 +1,6 @@
-//! NVMe commands of Linux's tracepoint `nvme_setup_cmd`.
+//! NVMe commands from Linux's tracepoint `nvme_setup_cmd`.
 //!
-//! The length is zero-based. A block is taken as 512 B: for others, the columns say the size.
+//! The length is zero-based. Blocks are assumed to be 512 B; for others, declare the columns.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
         "nvme_setup_cmd events of ftrace, in blocks of 512 B unless --columns say their size",
         Reader::Known(&Known(&[Pattern {
             needs: "nvme_setup_cmd",
-            // The file of the disk is printed since Linux 4.18, when the event lost its second name.
+            // Since Linux 4.18, which renamed the event, the disk's name is printed.
             line: r" (?<time>\d+\.\d+): +(?:nvme:)?nvme_setup_(?:nvm_)?cmd: (?:[^=]*disk=(?<disk>[^,]+), |.*)qid=[1-9]\d*, .*cmd=\(?(?<op>nvme_cmd_\w+)(?:,? slba=(?<slba>\d+), len=(?<len>\d+))?",
             columns: "time=time:s,op=op:nvme_cmd_read=read,nvme_cmd_write=write,nvme_cmd_flush=flush,\
                       nvme_cmd_write_zeroes=zeroes,nvme_cmd_compare=compare,nvme_cmd_zone_append=append,*=skip,\

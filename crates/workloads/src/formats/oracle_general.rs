@@ -1,7 +1,7 @@
 //! libCacheSim's oracleGeneral: time, object, size and next access, without a direction.
 //!
-//! The format is for caches: times are whole seconds, an object's number is taken for its first
-//! sector of 512 B, and the share of reads must be stated.
+//! The format is for cache simulation: times are whole seconds, an object's number serves as its
+//! first 512 B sector, and the share of reads must be stated.
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
@@ -33,8 +33,8 @@ const RECORD_BYTES: usize = 24;
 const EXAMINED: usize = 256;
 const SIZE: Field = Field::new("size", "a size in bytes, above 0, that ends within 2^64");
 
-/// Without a magic number: all records at the beginning must have rising times, a size, and a next
-/// access that is none or lies ahead.
+/// The format has no magic number: all records at the beginning must have non-decreasing times, a
+/// size, and a next access that is none or in the future.
 fn detect(head: &Head) -> bool {
     let mut before = 0;
     let mut records = 0;

@@ -2,9 +2,9 @@
 //!
 //! The columns, in any order: `at_ns` (time, ns), `op` (`read`, `write`, `trim` or `flush`),
 //! `sector` and `sectors` (of 512 B); optional are `device` (default 0), `fua` (false), `handle`
-//! (placement handle of a write, 255 for none) and `end_ns` (completion). Every row has a value in
-//! each; numbers may be 32 or 64 bits wide. Files compressed by Snappy or zstd are read; zstd is
-//! written. Reading goes from one group of rows to the next, so memory is bounded by a group.
+//! (placement handle of a write, 255 for none) and `end_ns` (completion). No value may be null;
+//! numbers may be 32 or 64 bits wide. Files compressed by Snappy or zstd are read; zstd is written.
+//! Files are read by row group, so memory is bounded by one row group.
 
 mod chunks;
 mod words;
@@ -48,15 +48,15 @@ const BATCH_ROWS: usize = BATCH_RECORDS;
 const COLUMNS: [&str; 8] =
     ["at_ns", "device", "op", "sector", "sectors", "fua", "handle", "end_ns"];
 const OPTIONAL: [&str; 4] = ["device", "fua", "handle", "end_ns"];
-/// Column names of files with more data per request, such as the record of a run; its other columns
-/// are times too, and say nothing of what was asked.
+/// Column names in files with more data per request, such as the record of a run; other columns
+/// that end in `_ns` are ignored.
 const OTHERWISE: [(&str, &str); 3] =
     [("arrival_ns", "at_ns"), ("offset_bytes", "sector"), ("size_bytes", "sectors")];
 const OTHER_TIME: &str = "_ns";
-/// Statuses are not replayed.
+/// Name of the status column, which is ignored.
 const STATUS: &str = "status";
 
-/// Position of a column. A number's column may count below zero, or bytes.
+/// Position of a column; its numbers may be signed, and in bytes instead of sectors.
 #[derive(Debug, Clone, Copy, Default)]
 struct Column {
     index: usize,
@@ -64,8 +64,8 @@ struct Column {
     bytes: bool,
 }
 
-/// Decoded rows, not yet returned, by column: the numbers are places in [`COLUMNS`], and a column
-/// that is not there has none. Operations have codes.
+/// Decoded rows, not yet returned, by column. `numbers` is in the order of [`COLUMNS`], empty for a
+/// missing column. Operations are stored as codes.
 #[derive(Default)]
 struct Rows {
     numbers: [Vec<u64>; COLUMNS.len()],
@@ -128,7 +128,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     }))
 }
 
-/// Positions of the columns, or an error about missing or unknown columns and wrong types.
+/// Positions of the columns, or an error about missing columns, unknown columns and wrong types.
 fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; COLUMNS.len()], String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let mut found = [None; COLUMNS.len()];
@@ -170,10 +170,10 @@ fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; COLUM
     Ok(found)
 }
 
-/// Error of the library.
+/// Error of the Parquet library.
 struct Broken(String);
 
-/// Calls the library, which gives up on some broken files by a panic.
+/// Calls the Parquet library, which panics on some corrupt files.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broken> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
@@ -221,7 +221,7 @@ fn numbers(
             if !unsigned && found.iter().any(|value| *value < 0) {
                 return Err(negative());
             }
-            // In the same memory.
+            // Reuses the allocation.
             *numbers = found.into_iter().map(i64::cast_unsigned).collect();
         }
         _ => return Err(ParquetError::General("a number of another type".to_owned())),
@@ -317,7 +317,7 @@ impl Table {
         self.given += given as u64;
     }
 
-    /// Adds the response times of the rows from `first` on that were given out.
+    /// Adds the response times of the rows returned since `first`.
     fn respond(&self, batch: &mut Batch, first: usize) {
         if self.columns[END_AT].is_some() {
             let [at, .., end] = &self.rows.numbers;
@@ -326,7 +326,7 @@ impl Table {
         }
     }
 
-    /// Any row, or its error.
+    /// Parses any row, or returns its error.
     fn row(&self, row: usize) -> Result<Record, LineError> {
         let Rows { numbers, codes, fua, .. } = &self.rows;
         let code = numbers[OP_AT][row];
@@ -362,7 +362,7 @@ impl Table {
     }
 }
 
-/// The handle of a number in the column.
+/// The placement handle for a number in the column.
 fn named(number: u64) -> Handle {
     if number == NO_HANDLE { Handle::NONE } else { Handle::new(number) }
 }
@@ -406,7 +406,7 @@ impl Source for Table {
         self.given
     }
 
-    /// Times in the record of a run count from its start.
+    /// Times in the record of a run are relative to its start.
     fn clock(&self) -> Option<Clock> {
         self.of_a_run.then_some(Clock::Start)
     }
@@ -429,7 +429,7 @@ fn sample() -> Vec<u8> {
     let records = [record(1, Op::Read, 8), record(2, Op::Write, 16), record(3, Op::Trim, 8)];
     let flush = Record { sector: 0, ..record(4, Op::Flush, 0) };
     let mut out = Vec::new();
-    // Writing to memory does not fail; if it did, the test of samples would tell.
+    // Writing to memory cannot fail.
     let _ = writer::write(&mut records.into_iter().chain([flush]), &mut out);
     out
 }

@@ -1,4 +1,4 @@
-//! Tests of Parquet: nothing is lost, wrong columns are named, broken files are errors.
+//! Tests of Parquet: round trips are lossless, wrong columns are named, corrupt files are errors.
 
 use super::super::tests::{read, read_inputs, read_with};
 use super::writer::{GROUP_ROWS, write};
@@ -24,7 +24,7 @@ fn error(bytes: &[u8]) -> String {
     read_with(bytes, &ReadOptions::default()).unwrap_err()
 }
 
-/// A file of one group with these columns, all filled with the same.
+/// A file with one row group and these columns, all with equal values.
 fn file(schema: &str, number: i64, op: &str) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let optional = schema.get_fields()[0].is_optional();
@@ -82,7 +82,7 @@ fn handles_are_kept_where_a_trace_names_them() {
     assert!(has_column(&written(&records)) && !has_column(&written(&without)));
 }
 
-/// Words in every encoding, in pages of both versions, there always or at times.
+/// Words in every encoding and both page versions, in required and optional columns.
 #[test]
 fn operations_are_read_in_every_encoding() {
     use parquet::column::writer::ColumnWriter as Any;

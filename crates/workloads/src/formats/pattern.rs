@@ -1,4 +1,4 @@
-//! Lines that match a pattern of the user, whose named groups are columns.
+//! Lines that match a user pattern, whose named groups are columns.
 
 use super::known::of_user;
 use super::row::{Format, Reader};

@@ -23,7 +23,7 @@ pub(crate) enum Reader {
     Bytes(fn(Opening<'_>) -> Result<Box<dyn Source>, BuildError>),
 }
 
-/// Constructor of a parser from declared properties and the file's beginning.
+/// Constructor of a parser, from declared properties and the beginning of the file.
 pub(crate) type ParserOf = fn(&ReadOptions, &Head) -> Result<Box<dyn LineParser>, Invalid>;
 
 /// Parser of response times, ns.
@@ -35,29 +35,29 @@ pub struct Format {
     pub name: &'static str,
     /// Summary in one line.
     pub summary: &'static str,
-    /// True if the beginning of a file looks like this format; without it, it must be named.
+    /// True if the beginning of a file matches this format; `None` if the format must be named.
     pub(crate) detect: Option<fn(&Head) -> bool>,
-    /// `detect` for files that no format recognises.
+    /// `detect` for files that no other format recognises.
     pub(crate) otherwise: Option<fn(&Head) -> bool>,
     /// True if files begin with column names.
     pub(crate) has_header: bool,
     /// Reader.
     pub(crate) reader: Reader,
-    /// Origin of times.
+    /// Zero point of the times.
     pub clock: Clock,
-    /// Tick of its clock, ns, if many requests share a time for that reason.
+    /// Clock tick in ns, if many requests share a time because of a coarse clock.
     pub tick_ns: Option<Time>,
-    /// Step back in time of intact files at most, ns.
+    /// Maximum step back in time of intact files, ns.
     pub disorder_ns: Time,
-    /// True if gaps run from a completion to the next request.
+    /// True if the time in a line is the gap from a completion to the next request.
     pub gaps_after_answers: bool,
     /// Required keys, with values for the sample.
     pub(crate) stated: &'static [(&'static str, &'static str)],
     /// Optional keys.
     pub(crate) may_state: &'static [&'static str],
-    /// The response time that a line states, ns: its request's time from arrival to completion.
+    /// The response time in a line, ns, from arrival to completion.
     pub(crate) response: Option<Response>,
-    /// A short valid trace; its beginning is recognised as this format and as no other.
+    /// A short valid trace that only this format recognises.
     pub sample: fn() -> Vec<u8>,
     /// Writer, if supported.
     pub write: Option<Writer>,
@@ -69,11 +69,11 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// One millisecond: interrupts on several processors mix up no more.
+/// One millisecond: bound on the disorder of events from several processors.
 const NEARLY_ORDERED_NS: Time = 1_000_000;
 
 impl Format {
-    /// A row with common properties; special ones are set afterwards.
+    /// A row with common properties; fields for special formats are set afterwards.
     pub(super) const fn new(
         name: &'static str,
         summary: &'static str,
@@ -112,12 +112,12 @@ impl Format {
         }
     }
 
-    /// True if it has issues and completions of requests as events of their own.
+    /// True if requests have separate issue and completion events.
     pub fn has_events(&self) -> bool {
         self.may_state.contains(&"event")
     }
 
-    /// True if a file's beginning identifies the format; otherwise it must be named.
+    /// True if the beginning of a file identifies the format; otherwise the format must be named.
     pub fn is_recognised(&self) -> bool {
         self.detect.is_some() || matches!(self.reader, Reader::Known(_))
     }

@@ -1,8 +1,8 @@
-//! The SPC trace format of the `UMass` repository: one line of comma-separated fields each.
+//! The SPC trace format of the `UMass` repository: one line of comma-separated fields per request.
 //!
-//! An application storage unit (ASU) is a device with addresses of its own. Fields after the fifth
-//! are optional and ignored, as the specification asks. Addresses are in blocks of 512 B, sizes in
-//! bytes.
+//! An application storage unit (ASU) is a device with its own address space. Fields after the fifth
+//! are optional and ignored, as the specification requires. Addresses are in blocks of 512 B, sizes
+//! in bytes.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns};

@@ -1,7 +1,7 @@
-//! HP's SRT traces (hplajw, cello): a header of text up to a form feed, then big-endian records.
+//! HP's SRT traces (hplajw, cello): a text header up to a form feed, then big-endian records.
 //!
-//! A record says its own length. Short I/Os and suspect ones are requests; what else there is, is
-//! left out and counted. Fields as in `DiskSim`'s reader.
+//! Each record contains its own length. Short I/Os and suspect I/Os are requests; other records are
+//! skipped and counted. Fields as in `DiskSim`'s reader.
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
@@ -27,7 +27,7 @@ pub const FORMAT: Format = Format {
 
 const MAGIC: &[u8] = b"$$TR_IOREC";
 const END_OF_HEADER: u8 = 0x0C;
-/// The fields up to the flags.
+/// Bytes of the fields up to the flags.
 const FIELD_BYTES: usize = 48;
 const RECORD: &str = "a record of 48 to 65536 bytes";
 const SIZE: Field = Field::new("size", "a size in bytes, above 0");
@@ -86,7 +86,7 @@ impl OneByOne for Srt {
     }
 }
 
-/// The request whose fields from the seconds on these are.
+/// Parses a request from the fields after the record's header, starting with the seconds.
 fn request(fields: &[u8; FIELD_BYTES - 8], batch: &mut Batch) -> Result<Record, LineError> {
     let word = |index: usize| u32_at(fields, 4 * index, true);
     let (bytes, sector) = (word(4), u64::from(word(5)));

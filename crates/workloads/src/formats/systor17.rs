@@ -1,7 +1,7 @@
 //! The traces of SYSTOR '17: block requests of a virtual desktop infrastructure, with a header.
 //!
-//! Times are Unix times with nine digits. Requests without a type got no answer within the
-//! trace; they are left out and counted. The files are in order of nothing in particular.
+//! Times are Unix times with nine decimals. Requests without a type were not completed within the
+//! trace; they are skipped and counted. Lines are not sorted by time.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{Extent, Field, S, columns, commas};

@@ -1,7 +1,8 @@
-//! Tencent's cloud block storage traces of 2018: many volumes in one file, with whole seconds.
+//! Tencent's cloud block storage traces of 2018: many volumes in one file, with times in whole
+//! seconds.
 //!
-//! The direction is the opposite of `SSDsim`'s: 0 is a read. A second's requests share one time
-//! here; it is for the replay to spread them.
+//! The direction is the opposite of `SSDsim`'s: 0 is a read. The requests of a second share one
+//! time; the replay can spread them.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS, columns, commas};

@@ -3,10 +3,10 @@
 use super::{Format, Reader};
 use crate::read::head::{Head, first_lines, form_of};
 
-/// Formats that are named.
+/// Number of similar formats named in the message.
 const NEAREST: usize = 3;
 
-/// Beginnings of files that are no traces, with advice.
+/// Beginnings of files that are not traces, with advice.
 const OTHERS: [(&[&str], &str); 16] = [
     (
         &["{", "\"fio version\""],
@@ -40,7 +40,7 @@ const OTHERS: [(&[&str], &str); 16] = [
 const WITHOUT_TIMES: &str = "output of iosnoop without times: iosnoop -ts prints them";
 const WITHOUT_SECTORS: &str =
     "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does";
-/// Beginnings of recordings that another program prints as text.
+/// Beginnings of binary recordings that another program can print as text.
 const RECORDINGS: [(&[u8], &str); 8] = [
     (b"PERFILE2", "a recording of perf: `perf script -i FILE` prints it"),
     (b"\x17\x08Dtracing", "a recording of trace-cmd: `trace-cmd report FILE` prints it"),
@@ -52,10 +52,10 @@ const RECORDINGS: [(&[u8], &str); 8] = [
     (b"\xc1\x1f\xfc\xc1", "a stream of LTTng: `babeltrace DIRECTORY` prints it"),
 ];
 const UTF_16: &str = "text in UTF-16: `iconv -f UTF-16 -t UTF-8 FILE` makes it one that is read";
-/// Beginnings of experiments.
+/// Section names at the beginning of experiment files.
 const SECTIONS: [&str; 3] = ["[device", "[workload", "[run"];
 
-/// Why no format recognises a file: what it is, or the formats whose lines are most like its first one.
+/// Explains an unrecognised file: its actual type, or the formats with the most similar first line.
 pub fn explained(formats: &[Format], head: &Head) -> String {
     let rows = |binary: bool| {
         formats.iter().filter(move |row| matches!(row.reader, Reader::Bytes(_)) == binary)
@@ -98,7 +98,7 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     )
 }
 
-/// Similarity of two texts, from 0 to 1: the share of letters that need not change to make one of
+/// Similarity of two texts, from 0 to 1: the share of letters that match when one is edited into
 /// the other.
 fn likeness_of(one: &str, other: &str) -> f64 {
     let mut changes: Vec<usize> = (0..=other.len()).collect();

@@ -1,8 +1,8 @@
 //! `DiskSim`'s validation traces: a real drive under test, with the service time of each request.
 //!
-//! The last column is the time from the answer to the next request, as `DiskSim` itself replays it:
-//! the drive had one request at a time. The first request is at 0. The drive's cache hits are
-//! ignored.
+//! The last column is the time from the completion to the next request, as in `DiskSim`'s own
+//! replay: the drive had one request at a time. The first request arrives at 0. Hits in the drive's
+//! cache are ignored.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
@@ -43,7 +43,7 @@ fn has_shape(line: &str) -> bool {
         && [service, gap].into_iter().all(is_decimal)
 }
 
-/// When the next request is.
+/// Arrival time of the next request.
 struct Clock(Time);
 
 impl LineParser for Clock {

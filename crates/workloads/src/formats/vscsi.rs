@@ -1,7 +1,7 @@
-//! `CloudPhysics`' VSCSI traces: fixed binary records of SCSI commands, versions 1 and 2.
+//! `CloudPhysics`' VSCSI traces: fixed-size binary records of SCSI commands, versions 1 and 2.
 //!
-//! The files have no magic number. They are recognised by every record at the beginning having the
-//! same version and times that hardly ever fall, and refused where a record has another version.
+//! The files have no magic number. They are recognised if all records at the beginning have the
+//! same version and nearly sorted times; a later record of another version is an error.
 
 use super::row::{Format, Reader};
 use crate::read::batch::Batch;
@@ -42,7 +42,7 @@ const LAYOUTS: &[Layout; 2] = &[
 ];
 const V1_BYTES: usize = 32;
 const V2_BYTES: usize = 40;
-/// Sector and time are at the same places in both versions.
+/// Sector and time have the same offsets in both versions.
 const SECTOR_AT: usize = 16;
 const TIME_AT: usize = 24;
 const EXAMINED: usize = 64;
@@ -51,7 +51,7 @@ const SIZE: Field = Field::new("size", "a size in bytes, above 0, that ends with
 const TIME: Field = Field::new("time", "a time in us below 500 years");
 const VERSION: &str = "a record of the version that the trace begins with";
 
-/// The layout that all records at the beginning have.
+/// The layout common to all records at the beginning of the file.
 fn version(head: &[u8]) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| {
         let mut records = head.chunks_exact(layout.record_bytes).take(EXAMINED).peekable();

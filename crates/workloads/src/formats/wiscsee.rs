@@ -1,6 +1,6 @@
 //! Events of the `WiscSee` simulator: dispatches and completions, with offsets in bytes.
 //!
-//! A request arrives when it is dispatched; completions are left out and counted.
+//! The arrival time is the dispatch time; completions are skipped and counted.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};

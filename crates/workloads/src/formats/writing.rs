@@ -1,23 +1,23 @@
-//! Common code of format writers: it counts what a format cannot express.
+//! Common code of format writers: counts of data that a format cannot express.
 
 use crate::record::{Losses, Record};
 use engine::{Handle, Op};
 use std::io::{self, Write};
 
-/// Writes records as a file of a format.
+/// Writes records in a format's file syntax.
 pub type Writer = fn(&mut dyn Iterator<Item = Record>, &mut dyn Write) -> io::Result<Losses>;
 
-/// Loss of formats without trims and flushes.
+/// Data lost by formats without trims and flushes.
 const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
-/// Loss of formats without forced unit access.
+/// Data lost by formats without forced unit access.
 pub(super) const FUA_LOST: &str = "fua_flags";
-/// Loss of formats without placement handles.
+/// Data lost by formats without placement handles.
 pub const HANDLE_LOST: &str = "placement_handles";
-/// Loss of formats without zones.
+/// Data lost by formats without zones.
 pub(super) const ZONES_LOST: &str = "zone_requests";
-/// Requests whose place in bytes is no number of 64 bits.
+/// Requests whose offset in bytes exceeds 64 bits.
 pub(super) const TOO_FAR: &str = "unaddressable_requests";
-/// Loss of formats with coarse times.
+/// Data lost by formats with coarse times.
 pub(super) const TIMES_ROUNDED: &str = "rounded_times";
 
 /// Counts losses of a writer.
@@ -25,7 +25,7 @@ pub(super) const TIMES_ROUNDED: &str = "rounded_times";
 pub(super) struct Lost(pub(super) Losses);
 
 impl Lost {
-    /// Counts `what` if it `happened`.
+    /// Counts a loss of kind `what` if it `happened`.
     pub(super) fn count(&mut self, what: &'static str, happened: bool) {
         if !happened {
             return;
@@ -36,8 +36,8 @@ impl Lost {
         }
     }
 
-    /// Direction of a record in a format with only reads and writes, and no forced unit access;
-    /// counts what it cannot say.
+    /// Direction of a record in a format with only reads and writes and no forced unit access;
+    /// counts the losses.
     pub(super) fn direction<T>(&mut self, record: &Record, read: T, write: T) -> Option<T> {
         let word = match record.op {
             Op::Read => read,

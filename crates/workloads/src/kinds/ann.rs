@@ -1,10 +1,12 @@
-//! Searches of nearest neighbours in an index of vectors on a drive: chains of hops, each a few parallel reads.
+//! Nearest-neighbour searches in a vector index on a drive: chains of hops, each a few parallel
+//! reads.
 //!
-//! Known (`DiskANN`: Subramanya et al., `NeurIPS` 2019): a node of the graph holds its vector and up to R neighbours, and
-//! as many nodes as fit are packed into a sector of 4 KiB; a search keeps a list of L candidates and reads the W best
-//! that it has not read at once, until none is left; nodes near the entry are cached. A search thus takes about
-//! log R N hops to come near and L/W to read its list, less those in the cache. Assumed: which nodes it reads, namely
-//! any with the same chance; and that computing takes no time beside reading.
+//! Known (`DiskANN`: Subramanya et al., `NeurIPS` 2019): a node of the graph holds its vector and
+//! up to R neighbours, and as many nodes as fit are packed into a sector of 4 KiB. A search keeps a
+//! list of L candidates and reads the W best unread ones in parallel, until none is left. Nodes
+//! near the entry are cached. A search thus takes about log_R N hops to approach the target and L/W
+//! hops to read its list, minus the cached hops. Assumed: all nodes are equally likely to be read,
+//! and computation takes no time.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -54,20 +56,20 @@ options::conditions! { Ann:
     LOADS = "with `load`", |it| it.load;
 }
 
-/// Searches at once, nodes at once, and numbers of a vector at most.
+/// Maximum parallel searches and parallel nodes, and maximum vector dimensions.
 const MOST_AT_ONCE: u64 = 1 << 14;
 const MOST_NUMBERS: u64 = 1 << 20;
-/// Bytes of the number of a node.
+/// Bytes of a node's number.
 const ID_BYTES: u64 = 4;
 
 impl Ann {
-    /// Bytes of a node: its vector, how many neighbours it has, and these.
+    /// Bytes of a node: its vector, number of neighbours, and neighbours.
     fn node_bytes(&self) -> u64 {
         let vector = u64::from(self.dimensions) * u64::from(self.number_bytes);
         vector + ID_BYTES * (u64::from(self.degree) + 1)
     }
 
-    /// Hops of a search that read, on average.
+    /// Mean number of hops per search that read from the drive.
     fn hops(&self) -> f64 {
         let near = libm::log(self.vectors as f64) / libm::log(f64::from(self.degree));
         (near + f64::from(self.list) / f64::from(self.beam) - self.cached_hops).max(1.0)
@@ -140,10 +142,10 @@ impl WorkloadKind for Ann {
     }
 }
 
-/// Requests that write the index at once.
+/// Queue depth of the writes that load the index.
 const LOAD_DEPTH: u32 = 4;
 
-/// A search under way.
+/// A search in progress.
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
     begun: Time,
@@ -160,14 +162,14 @@ struct Counts {
 /// A running search of an index.
 struct Index {
     vectors: u64,
-    /// Nodes in a block, or blocks of a node.
+    /// Nodes per block, or blocks per node.
     in_block: u64,
     node_blocks: u64,
     all_blocks: u64,
     is_loading: bool,
     beam: u32,
     hops: f64,
-    /// Searches that are not begun.
+    /// Searches not yet started.
     left: u64,
     searches: Vec<Search>,
     counts: Counts,
@@ -188,7 +190,7 @@ impl Steps for Index {
                 return Next::End;
             }
             self.left -= 1;
-            // The mean number, rounded up or down at random.
+            // The mean number, randomly rounded up or down.
             let more = self.random.unit() < self.hops - libm::floor(self.hops);
             let hops_left = libm::floor(self.hops) as u64 + u64::from(more);
             self.searches[chain] = Search { begun: now, hops_left };

@@ -1,9 +1,9 @@
-//! Bursts: requests arrive by the clock at a rate that switches between two values.
+//! Bursts: an open workload whose arrival rate switches between two values.
 //!
-//! Arrivals are a Poisson process with the rate of the current phase (a Markov-modulated one when
-//! the phases are exponential), or evenly spaced at that rate. The process is exact across the
-//! switches: drawn is the expected number of arrivals until the next one, which the phases consume
-//! at their rates.
+//! Arrivals are a Poisson process with the rate of the current phase (Markov-modulated if the
+//! phases are exponential), or evenly spaced at that rate. The process is exact across phase
+//! changes: the drawn quantity is the expected number of arrivals until the next one, which each
+//! phase consumes at its rate.
 
 use crate::error::BuildError;
 use crate::footprint::Footprint;
@@ -64,10 +64,11 @@ options::options! {
     }
 }
 
-/// The highest rate: one request a nanosecond.
+/// Maximum rate: one request per nanosecond.
 const HIGHEST_RATE: f64 = 1e9;
 
-/// Fewer requests than this in a burst and a pause, and finding the next one takes too long.
+/// Minimum mean number of requests per cycle of burst and pause; with fewer, finding the next one
+/// takes too long.
 const FEWEST_A_CYCLE: f64 = 1e-3;
 
 impl WorkloadKind for Bursts {
@@ -122,7 +123,7 @@ fn rate(key: &str, value: f64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Draws how long a phase is, ns.
+/// Draws the length of a phase, ns.
 fn length(phases: Phases, time: Duration, random: &mut Xoshiro256) -> f64 {
     let mean = time.ns() as f64;
     match phases {
@@ -137,16 +138,16 @@ struct Process {
     pattern: AccessPattern,
     cursor: Cursor,
     issued: u64,
-    /// True if this is a burst.
+    /// True during a burst.
     on: bool,
     clock_ns: f64,
-    /// Rest of the phase.
+    /// Remaining time of the phase.
     left_ns: f64,
     random: Xoshiro256,
 }
 
 impl Process {
-    /// Moves the clock to the next arrival.
+    /// Advances the clock to the next arrival.
     fn pass(&mut self) {
         let mut expected = match self.options.spacing {
             Spacing::Even => 1.0,
@@ -178,7 +179,7 @@ impl Workload for Process {
             return Ok(None);
         }
         self.pass();
-        // The last bits of a double are lost beyond 104 days, where they are a nanosecond.
+        // Beyond 104 days a double is coarser than a nanosecond.
         let at = self.clock_ns.round();
         if at >= Time::MAX as f64 {
             return Err(WorkloadError(format!(
@@ -209,7 +210,7 @@ mod tests {
 
     const SHORT: &str = "on_rate = 1e6\non_time = '1ms'\noff_time = '9ms'";
 
-    /// Arrivals by phase of a cycle of 10 ms: during the first and during the rest.
+    /// Arrivals by phase of a 10 ms cycle: during the first millisecond and during the rest.
     fn phases(text: &str) -> (usize, usize) {
         let arrivals = run("bursts", text);
         assert!(arrivals.is_sorted_by_key(|arrival| arrival.at));
@@ -221,10 +222,10 @@ mod tests {
     fn bursts_and_pauses_alternate_at_their_rates() {
         let arrivals = run("bursts", &format!("requests = 100000\n{SHORT}"));
         let last_ms = arrivals[arrivals.len() - 1].at / 1_000_000;
-        // 1,000 a burst: 100 bursts, give or take what a Poisson process strays.
+        // 1,000 per burst: 100 bursts, within the deviation of a Poisson process.
         assert!((980..1_015).contains(&last_ms), "{last_ms} ms");
         assert_eq!(phases(&format!("requests = 100000\n{SHORT}")).1, 0);
-        // Equally many in the pauses: 9 ms at 111,111 a second.
+        // Equal numbers in bursts and pauses: 9 ms at 111,111 requests per second.
         let (on, off) = phases(&format!("requests = 100000\n{SHORT}\noff_rate = 111111.0"));
         assert!((48_500..51_500).contains(&on) && on + off == 100_000, "{on}, {off}");
     }
@@ -245,7 +246,7 @@ mod tests {
         // The deviation of an exponential equals its mean.
         assert!((mean - 1000.0).abs() < 16.0, "{mean}");
         assert!((libm::sqrt(variance) - 1000.0).abs() < 30.0, "{variance}");
-        // An even spacing lasts through a pause: its rate is used up, not its time.
+        // With even spacing, the gap spans a pause: the rate is integrated across it.
         let across = "requests = 3\non_rate = 1000.0\non_time = '1.5ms'\noff_time = '10ms'\n\
                       spacing = 'even'";
         let times: Vec<Time> = run("bursts", across).iter().map(|arrival| arrival.at).collect();

@@ -1,14 +1,14 @@
-//! A cache on flash: small objects in buckets that are overwritten at random, large ones in regions that are written
-//! in a ring.
+//! A flash cache: small objects in randomly overwritten buckets, large ones in regions written as a
+//! ring.
 //!
 //! Known (`CacheLib`: Berg et al., OSDI 2020, and its user guide): a small object belongs to the
-//! bucket that its key hashes to, and inserting it reads the bucket and writes it whole; large
-//! objects are collected in a region in memory, which is written as a whole over the oldest one.
-//! With placement the two have handles of their own: 1 for small objects, 0 for large ones (Allison
-//! et al., `EuroSys` 2025). Defaults are those of its measurements: 4 % of the cache for small
-//! objects, which have 82 % of the bytes written (raw counters of Song et al., FAST 2026). Assumed:
-//! which objects are looked up (`read_share`, `locality`, `large_item`); looking up what was never
-//! written is a miss, which inserts a small object.
+//! bucket of its key's hash, and inserting it reads and rewrites the whole bucket. Large objects
+//! are collected in a region in memory, which then overwrites the oldest region. With placement,
+//! small objects use handle 1 and large ones handle 0 (Allison et al., `EuroSys` 2025). Defaults
+//! follow published measurements: 4 % of the cache for small objects, which have 82 % of the bytes
+//! written (raw counters of Song et al., FAST 2026). Assumed: the distribution of lookups
+//! (`read_share`, `locality`, `large_item`). A lookup of an object never written is a miss, which
+//! inserts a small object.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::chance::Chance;
@@ -75,7 +75,7 @@ options::options! {
     }
 }
 
-/// Regions by which writes of large objects may lag before small ones wait.
+/// Maximum lag of large-object writes, in regions, before small ones wait.
 const MOST_BEHIND: u64 = 2;
 
 impl WorkloadKind for Cache {
@@ -172,14 +172,14 @@ impl WorkloadKind for Cache {
     }
 }
 
-/// Requests of a region, or of a bucket, that are outstanding at once.
+/// Maximum outstanding requests of a region or a bucket.
 const DEPTH: u32 = 4;
-/// Workers at most.
+/// Maximum number of workers.
 const MOST_WORKERS: u64 = 1 << 14;
 
 /// The buckets of small objects.
 struct Small {
-    /// Blocks of a bucket, and how many there are, from the first block of the device on.
+    /// Blocks per bucket and number of buckets, starting at the first block of the device.
     bucket: u64,
     buckets: u64,
     /// Bitmap of the written buckets.
@@ -209,9 +209,9 @@ struct Ring {
     first: u64,
     region: u64,
     regions: u64,
-    /// Regions written or under way.
+    /// Number of regions written or in progress.
     next: u64,
-    /// The region that is trimmed or written now.
+    /// The region being trimmed or written.
     under_way: Option<u64>,
 }
 
@@ -221,7 +221,7 @@ impl Ring {
         Piece::new(op, self.first * BLOCK_SECTORS + region * sectors, sectors)
     }
 
-    /// True if blocks of the ring hold large objects now.
+    /// True if these blocks of the ring currently hold large objects.
     fn holds(&self, first: u64, end: u64) -> bool {
         let written = self.next.min(self.regions) * self.region;
         let is_overwritten =
@@ -230,19 +230,19 @@ impl Ring {
     }
 }
 
-/// Request that a worker has begun and not ended.
+/// Pending work of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// An object is to be inserted.
+    /// An object must be inserted.
     Insert,
-    /// The bucket is read, and written next.
+    /// The bucket's read is issued; its write follows.
     Write(u64),
-    /// The bucket is written.
+    /// The bucket's write is issued.
     Written(u64),
 }
 
-/// Counts beside requests.
+/// Counts reported as notices.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     lookups: u64,
@@ -254,17 +254,17 @@ struct Counts {
 struct Cached {
     small: Small,
     ring: Ring,
-    /// Pending requests by worker.
+    /// Pending work by worker.
     due: Vec<Due>,
-    /// Blocks of a large object, and how many of them the regions hold.
+    /// Blocks per large object, and number of large objects in the regions.
     large_item: u64,
     large_items: u64,
-    /// Share of small objects in the bytes written.
+    /// Share of small objects in bytes written.
     share: f64,
     trims: bool,
     item_bytes: u64,
     names: bool,
-    /// Among buckets and large objects; uniform if none.
+    /// Distribution of lookups over buckets and large objects; uniform if `None`.
     lookups: Option<Skew>,
     looks_up: Chance,
     counts: Counts,
@@ -276,8 +276,7 @@ impl Cached {
         if self.names { Handle::new(number) } else { Handle::NONE }
     }
 
-    /// True if large objects have less than their share, counting `more` regions beyond those
-    /// begun.
+    /// True if large objects are below their share of the bytes written, with `more` regions added.
     fn is_behind(&self, more: u64) -> bool {
         let large = (self.ring.next + more) * self.ring.region;
         large as f64 * self.share <= self.small.written as f64 * (1.0 - self.share)
@@ -301,7 +300,7 @@ impl Cached {
         Next::Ask(now)
     }
 
-    /// Read of a lookup; `None` where the object was never written.
+    /// Read of a lookup; `None` if the object was never written.
     fn looked_up(&mut self) -> Option<Piece> {
         let objects = self.small.buckets + self.large_items;
         let object = match &self.lookups {
@@ -365,7 +364,7 @@ impl Steps for Cached {
         let Some(worker) = chain.checked_sub(1) else {
             let region =
                 self.ring.under_way.filter(|region| *region == self.ring.next % self.ring.regions);
-            // The region was trimmed, and is written next.
+            // The region's trim is complete; its write follows.
             self.ring.under_way = region;
             return true;
         };
@@ -373,7 +372,7 @@ impl Steps for Cached {
             self.small.hold(bucket);
             self.due[worker] = Due::Nothing;
         }
-        // A bucket lets a region begin.
+        // A written bucket can allow the next region to begin.
         self.ring.regions > 0 && self.is_behind(0)
     }
 

@@ -1,12 +1,12 @@
-//! Checkpoints of the training of a language model: all ranks write at once, a barrier, and the oldest checkpoint
-//! is deleted.
+//! Checkpoints of language-model training: all ranks write in parallel, wait at a barrier, and the
+//! oldest checkpoint is deleted.
 //!
 //! Sizes and numbers of ranks follow `MLPerf` Storage 2.0: 105 GB, 912 GB, 5.29 TB and 18 TB at 8,
-//! 64, 512 and 1024 ranks, each of which writes the same here; an fsync ends each file. The period
-//! is given, or Young's optimum ("A first order approximation to the optimum checkpoint interval",
-//! CACM 17(9), 1974): sqrt(2 C M), where C is what the first checkpoint took and M the mean time
-//! between failures of the job. A checkpoint is complete when its slowest rank is; then the oldest
-//! is deleted, and only then does the next begin.
+//! 64, 512 and 1024 ranks. Here each rank writes an equal share, and each file ends with an fsync.
+//! The period is given, or Young's optimum ("A first order approximation to the optimum checkpoint
+//! interval", CACM 17(9), 1974): sqrt(2 C M), where C is the duration of the first checkpoint and M
+//! the job's mean time between failures. A checkpoint is complete when its slowest rank is; then
+//! the oldest one is deleted, and only then can the next begin.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -99,12 +99,12 @@ impl Model {
     }
 }
 
-/// Ranks and files at most: more would only take memory.
+/// Limits of ranks and files, which bound memory.
 const MOST_RANKS: u64 = 1 << 14;
 const MOST_FILES: u64 = 1 << 10;
 
 impl Checkpoint {
-    /// Bytes of a file of a rank, whole blocks.
+    /// Bytes of a rank's file, in whole blocks.
     fn file_bytes(&self) -> u64 {
         let rank = self.rank_size.map_or_else(
             || {
@@ -187,22 +187,22 @@ impl WorkloadKind for Checkpoint {
     }
 }
 
-/// Phase of all ranks.
+/// Common phase of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// A checkpoint is written.
+    /// The ranks write a checkpoint.
     Writing,
-    /// The first rank deletes the oldest checkpoint, and the others wait.
+    /// The first rank deletes the oldest checkpoint while the others wait.
     Deleting,
     /// All ranks read the newest checkpoint.
     Reading,
     Over,
 }
 
-/// A rank in the present phase.
+/// State of a rank in the current phase.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rank {
-    /// Files written or read.
+    /// Number of files written or read.
     files: u32,
     /// True until the last checkpoint is durable.
     must_flush: bool,
@@ -216,7 +216,7 @@ struct Times {
     /// Total and maximum time of a checkpoint.
     writing_ns: u64,
     slowest_ns: u64,
-    /// Between the beginnings of the first and the last checkpoint.
+    /// Time from the start of the first checkpoint to the start of the last one.
     between_ns: u64,
     reading_ns: u64,
 }
@@ -227,17 +227,17 @@ struct Job {
     file_blocks: u64,
     allocator: Allocator,
     phase: Phase,
-    /// When the present phase began or begins.
+    /// Start of the current phase, possibly in the future.
     begun: Time,
     ranks: Vec<Rank>,
-    /// Ranks that have come to the barrier.
+    /// Number of ranks at the barrier.
     complete: usize,
-    /// Files of the stored checkpoints, with their ranks; the first may be in progress.
+    /// Files of the stored checkpoints, with their ranks; the newest may be in progress.
     written: Vec<(usize, Vec<Extent>)>,
     kept: VecDeque<Vec<(usize, Vec<Extent>)>>,
     /// Extents of the checkpoint being deleted.
     dying: Vec<Extent>,
-    /// Period of checkpoints, once known.
+    /// Period of checkpoints; unknown until the first one is complete.
     period_ns: Option<u64>,
     done: u64,
     restarted: u64,
@@ -259,7 +259,7 @@ impl Job {
         self.ranks.fill(Rank::default());
     }
 
-    /// Starts the next checkpoint or restart, or ends.
+    /// Starts the next checkpoint or restart, or ends the job.
     fn go_on(&mut self, now: Time) {
         if self.done < self.options.checkpoints {
             let at = now.max(self.begun.saturating_add(self.period_ns.unwrap_or(0)));
@@ -272,7 +272,7 @@ impl Job {
         }
     }
 
-    /// Handles the arrival of all ranks at the barrier.
+    /// Handles the barrier: all ranks have arrived.
     fn barrier(&mut self, now: Time) {
         let took = now - self.begun;
         if self.phase == Phase::Reading {

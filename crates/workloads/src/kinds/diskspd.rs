@@ -1,22 +1,22 @@
 //! Command lines of `DiskSpd`: the requests that its threads ask, at its times.
 //!
-//! Read after `DiskSpd`'s own help and its manual (2.0 to 2.2). Every option either decides
+//! Follows `DiskSpd`'s own help and its manual (2.0 to 2.2). Every option either affects
 //! requests, or is counted by name in the notices, or is refused with its line. Properties:
 //!
 //! - The device is the target. Several targets are consecutive parts of the device: of the size of
-//!   `-c`, or else equal ones. A target that is named twice is one part.
+//!   `-c`, or else equal ones. Targets with equal names share one part.
 //! - Several command lines run one after another. The warm-up (`-W`, 5 s unless given), the
 //!   measurement (`-d`, 10 s) and the cool-down (`-C`) have statistics of their own, as classes; a
 //!   request counts at its submission.
-//! - A thread on a target has `-o` requests outstanding, a position, a rate and bursts of its own,
-//!   under `-F` as under `-t`; the order of threads differs.
-//! - A thread behind the end of its target goes back to the base, not to its own start, as in
+//! - Each thread on a target has its own `-o` outstanding requests, position, rate and bursts,
+//!   under both `-F` and `-t`; the order of threads differs.
+//! - A thread that reaches the end of its target wraps to the base, not to its own start, as in
 //!   `DiskSpd`.
-//! - `-rs`: each request jumps with that probability, else it follows the one before of its thread.
+//! - `-rs`: each request jumps with that probability, else it follows its thread's previous one.
 //! - `-Sh`, `-Sw` and `-h` make writes durable (forced unit access); the cache of the operating
-//!   system is not simulated, and a notice says so where it would be used.
+//!   system is not simulated, and a notice says so if it would be used.
 //! - A pause (`-j`) begins at the submission of a burst's last request. Randomness comes from the
-//!   seed of the run and `-z`, so places differ from `DiskSpd`'s.
+//!   seed of the run and `-z`, so addresses differ from `DiskSpd`'s.
 
 mod command;
 mod parse;
@@ -44,7 +44,7 @@ options::options! {
     }
 }
 
-/// The command lines in words.
+/// Wording of messages about command lines.
 const SCRIPT: Script = Script {
     named: "DiskSpd file",
     what: "file of command lines",
@@ -117,7 +117,7 @@ impl WorkloadKind for Diskspd {
 }
 
 impl Seconds {
-    /// The times that there are: their names, and the seconds at which they end.
+    /// Names of the nonempty phases, and their end in seconds.
     fn phases(self) -> impl Iterator<Item = (&'static str, u64)> {
         let Seconds { warm_up, measured, cool_down } = self;
         let mut end = 0;
@@ -134,9 +134,9 @@ struct Run {
     command: Command,
     writes: Chance,
     workers: Vec<Worker>,
-    /// Position shared by the threads of a target: the next place in a row that its threads share.
+    /// Next sequential position of each target, shared by its threads.
     shared: Vec<u64>,
-    /// The number of its first time, and when each of its times ends.
+    /// Index of the first phase, and the end time of each phase.
     first_phase: u16,
     ends: Vec<Time>,
     started: Time,
@@ -144,7 +144,8 @@ struct Run {
 }
 
 impl Run {
-    /// Threads of a command line, after `before` others; the error is a sentence.
+    /// Threads of a command line; `first_phase` is the index of its first phase. Errors are
+    /// sentences.
     fn new(
         command: Command,
         first_phase: u16,
@@ -169,7 +170,7 @@ impl Run {
             };
             let mut seed = streams::derived(context.draws(), *before + index);
             if command.seed > 0 {
-                // Counted down, to avoid thread numbers.
+                // Seeds count down from the maximum, so that they never equal a thread's number.
                 seed = streams::derived(seed, u64::MAX - command.seed);
             }
             let region = regions[target as usize];
@@ -195,7 +196,7 @@ impl Run {
         self.ends = self.command.seconds.phases().map(|(_, seconds)| end(seconds)).collect();
     }
 
-    /// Next arrival with its thread, if nothing completes before.
+    /// Time and thread of the next arrival, barring earlier completions.
     fn ready(&self, now: Time) -> Option<(Time, usize)> {
         let ready = self.workers.iter().enumerate().filter_map(|(index, worker)| {
             Some((worker.ready(&self.command, self.started, now)?, index))
@@ -224,7 +225,8 @@ struct Load {
     given: Option<(usize, Request)>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
-    /// True if a command line issues on each completion until its time is over.
+    /// True if a command line without rate and pause issues on each completion until its time is
+    /// over.
     needs_time: bool,
     has_rate: bool,
 }

@@ -1,38 +1,37 @@
-//! A useful subset of fio's job files: the requests of a job, in the order and at the times of fio.
+//! A subset of fio's job files: the requests of a job, in fio's order and at fio's times.
 //!
-//! Read after fio's manual (version 3.33) and compared with the request logs of that version in
-//! `fio/compare.rs`. Every key is honoured, known to leave requests unchanged (and counted in the
-//! notices), or refused with its line. Properties:
+//! Follows fio's manual (version 3.33); `fio/compare.rs` compares with request logs of that
+//! version. Every key is honoured, or ignored because it leaves requests unchanged (and counted in
+//! the notices), or refused with its line. Properties:
 //!
-//! - The job's file is the device, whatever `filename` says; several jobs share it. Without `size`
-//!   a job covers all of it.
-//! - `iodepth` holds unless the `ioengine` is one of fio's synchronous ones, which keep one request
-//!   outstanding. Without `ioengine` it holds too, although fio's own default is synchronous.
-//! - Without `norandommap` a job asks every block once before it repeats one. Where all requests
-//!   have one size this is a permutation in constant memory; where sizes differ, a bitmap as fio
-//!   has it, with its consequence that a request is cut short where it runs into blocks that were
-//!   asked before; a loop over it repeats itself, as in fio. Skewed distributions and `blockalign`
-//!   switch this off, as in fio; so does `zoned`, because fio looks its map up before it adds the
-//!   start of the zone, so that blocks do repeat.
-//! - `zipf` draws with fio's approximation, not the exact law of the `closed` kind, and ranks
-//!   become places by a hash that on other numbers of blocks than powers of two puts several ranks
-//!   on one block, as in fio. Each direction has as many places as its block size gives.
-//! - `thinktime` waits for all requests, then thinks; `thinktime_blocks` are counted when issued.
+//! - The job's file is the device, regardless of `filename`; several jobs share it. Without `size`
+//!   a job covers the whole device.
+//! - `iodepth` applies unless the `ioengine` is one of fio's synchronous ones, which keep one
+//!   request outstanding. It also applies without `ioengine`, although fio's default is
+//!   synchronous.
+//! - Without `norandommap` a job accesses every block once before it repeats one. For a single
+//!   request size this is a permutation in constant memory. For several sizes it is a bitmap as in
+//!   fio: a request that reaches blocks already accessed is truncated, and a loop over the map
+//!   repeats the same order. Skewed distributions and `blockalign` disable the map, as in fio. So
+//!   does `zoned`: fio checks its map before it adds the start of the zone, so blocks repeat.
+//! - `zipf` draws with fio's approximation, not the exact law of the `closed` kind. A hash maps
+//!   ranks to positions; unless the number of blocks is a power of two, several ranks share a
+//!   block, as in fio. The number of positions of a direction follows from its block size.
+//! - `thinktime` begins after all requests are completed; `thinktime_blocks` counts issued
+//!   requests.
 //! - A `rate` sets the earliest time of each request. fio also waits for all outstanding requests
-//!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out. `zonemode=zbd`
+//!   whenever it is ahead (unless `io_submit_mode=offload`); this is not modelled. `zonemode=zbd`
 //!   writes at the write pointers of zones, reads written data, and resets full zones
-//!   (`fio/zbd.rs`); each zone is reset when all requests before it are answered.
-//! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in
-//!   a row from each random place (with `rw_sequencer=identical` at that place), and `trimwrite`
-//!   writes what it has just trimmed.
-//! - A size of blocks with protection behind them, such as `bs=4160`, counts their data.
-//!   `time_based` without a runtime is none.
-//! - Left out, and counted in the notices: jobs whose engine reads and writes no device, such as
-//!   `cpuio`.
-//! - Read over, and counted in the notices: verification, which in fio reads again what was
-//!   written, `flow`, targets of latency, steady states, `zonemode=strided`, a mix of `write_mode`,
-//!   several files, batching of submissions, keys whose variable is set nowhere. `wait_for` waits
-//!   for all jobs before it.
+//!   (`fio/zbd.rs`); a zone reset waits for the completion of all preceding requests.
+//! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` issues eight
+//!   consecutive requests from each random position (with `rw_sequencer=identical` all at that
+//!   position), and `trimwrite` writes each range after its trim.
+//! - A block size that includes protection information, such as `bs=4160`, counts only the data.
+//!   `time_based` without a runtime is ignored.
+//! - Skipped, and counted in the notices: jobs whose engine accesses no device, such as `cpuio`.
+//! - Ignored, and counted in the notices: verification (fio's reads after writes), `flow`, latency
+//!   targets, steady states, `zonemode=strided`, a mix of `write_mode`, several files, batched
+//!   submissions, keys with undefined variables. `wait_for` waits for all preceding jobs.
 //! - Refused: `zoned_abs`, start delays from a range, `read_iolog`.
 
 mod commands;
@@ -73,7 +72,7 @@ options::options! {
 }
 
 const WHOLE: &str = "; a part of it is simulated: device.scale=1 simulates the whole";
-/// The most clones of all jobs.
+/// Maximum number of clones of all jobs.
 const MOST_CLONES: u64 = 4096;
 
 impl WorkloadKind for Fio {
@@ -144,7 +143,7 @@ impl WorkloadKind for Fio {
 }
 
 impl Fio {
-    /// The name of its file, its jobs, and the number of jobs left out.
+    /// The name of the job file, its jobs, and the number of skipped jobs.
     fn jobs(&self, context: &Context) -> Result<(String, Vec<Job>, usize), BuildError> {
         let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
         let fault = |fault: BadLine| fault.of(&name);
@@ -171,7 +170,7 @@ impl Fio {
     }
 }
 
-/// Names of the text.
+/// Wording of messages about job files.
 const SCRIPT: Script = Script {
     named: "fio job",
     what: "job file",
@@ -180,7 +179,7 @@ const SCRIPT: Script = Script {
     missing: "a fio workload needs the path of a job file, or its text as job",
 };
 
-/// Options of the jobs that are not followed exactly, and in how many jobs.
+/// Options of the jobs that are not followed exactly, with the number of jobs that have each.
 fn notices(jobs: &[Job], left_out: usize) -> Vec<(&'static str, u64)> {
     let mut notices = Vec::new();
     for (index, (_, notice)) in IGNORED.iter().enumerate() {
@@ -207,11 +206,11 @@ fn unused(names: &[String], name: &str) -> String {
 
 /// A running job file.
 struct JobFile {
-    /// Jobs up to the next one that waits for them.
+    /// Jobs up to the next one with `wait_for`.
     running: Vec<Runner>,
     /// Later phases, next one last.
     phases: Vec<Vec<Runner>>,
-    /// Names of all phases in order: each after its first job.
+    /// Names of all phases in order, each from its first job.
     names: Vec<String>,
     /// Job of the last request.
     given: Option<usize>,
@@ -221,9 +220,9 @@ struct JobFile {
     named: u64,
     /// A job has a rate.
     has_rate: bool,
-    /// True if a job issues on completion until its time is over.
+    /// True if a job issues on each completion until its time is over.
     needs_time: bool,
-    /// A job sends commands that are done in steps.
+    /// True if a job issues multi-step commands.
     has_commands: bool,
     /// State of the device's zones, if any.
     zbd: Option<Zbd>,
@@ -255,7 +254,7 @@ impl Workload for JobFile {
         self.given = Some(index);
         let id = self.in_flight.issue(index);
         let (sector, sectors) = asked.sectors();
-        // Phases never overlap, so their queues do not take turns: a number tells them apart.
+        // Phases never overlap, so a phase's number can serve as its queue.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
         let Drawn { op, handle, fua, .. } = asked;
         self.named += u64::from(handle.number().is_some());

@@ -1,11 +1,13 @@
-//! Sampling for the training of a graph neural network: neighbours of neighbours, and then the features of all of them.
+//! Sampling for graph neural network training: neighbours of neighbours, then the features of all
+//! sampled nodes.
 //!
-//! Known (`GraphSAGE`: Hamilton et al., `NeurIPS` 2017): a batch begins with 1024 nodes; of each node as many neighbours are
-//! drawn as `fan_out` says for the layer, and so on; then the feature of each node that was met is read, once. A batch
-//! meets at most 1024 x (1 + 15 + 15 x 10 + 15 x 10 x 5) nodes. Neighbour lists and features lie in order of the nodes,
-//! one after the other; a block of 4 KiB is read once in a step. Assumed: degrees follow a power law, so that popular
-//! nodes are met by the law of Zipf with exponent 1 / (`degree_exponent` - 1), scattered over the graph by a
-//! permutation; the features of the most popular ones are in memory.
+//! Known (`GraphSAGE`: Hamilton et al., `NeurIPS` 2017): a batch begins with 1024 nodes. For each
+//! node, `fan_out` neighbours of the layer are drawn, then their neighbours, and so on; then the
+//! feature of each sampled node is read once. A batch samples at most 1024 x (1 + 15 + 15 x 10 + 15
+//! x 10 x 5) nodes. Neighbour lists and features are stored contiguously in node order; a step
+//! reads each block of 4 KiB once. Assumed: degrees follow a power law, so nodes are sampled by
+//! Zipf's law with exponent 1 / (`degree_exponent` - 1), scattered over the graph by a permutation.
+//! The features of the most popular nodes are in memory.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -59,15 +61,15 @@ options::conditions! { Gnn:
     LOADS = "with `load`", |it| it.load;
 }
 
-/// Bytes of a neighbour in a list.
+/// Bytes per neighbour in a list.
 const NEIGHBOUR_BYTES: u64 = 8;
-/// Workers, layers and nodes of a batch at most.
+/// Maximum workers, layers, and nodes per batch.
 const MOST_WORKERS: u64 = 1 << 10;
 const MOST_LAYERS: usize = 8;
 const MOST_OF_BATCH: u64 = 1 << 24;
 
 impl Gnn {
-    /// The layers, and how many nodes a batch meets at most.
+    /// The layers, and the maximum number of nodes in a batch.
     fn layers(&self) -> Result<(Vec<u64>, u64), Invalid> {
         const KEY: &str = "workload.fan_out";
         let wrong = |problem: String| Invalid::new(&[KEY], problem);
@@ -185,7 +187,7 @@ struct Table {
 }
 
 impl Table {
-    /// The blocks of nodes, which are in order; each once.
+    /// Reads the blocks of the sorted nodes, each block once.
     fn read(self, nodes: Vec<u64>, step: &mut VecDeque<Piece>) {
         let mut next = 0;
         for node in nodes {
@@ -200,13 +202,13 @@ impl Table {
     }
 }
 
-/// A batch during sampling: its nodes are ranks of popularity.
+/// A batch during sampling; nodes are popularity ranks.
 #[derive(Debug, Default)]
 struct Batch {
     begun: Time,
-    /// Layers whose lists were read; none before it begins.
+    /// Number of layers whose lists were read.
     layers: usize,
-    /// Nodes of the last layer, and all that were met.
+    /// Nodes of the last layer, and all sampled nodes.
     last: Vec<u64>,
     met: Vec<u64>,
     reads_features: bool,
@@ -222,7 +224,7 @@ struct Counts {
     ns: u64,
 }
 
-/// A running graph load.
+/// A running graph workload.
 struct Graph {
     lists: Table,
     features: Table,
@@ -230,7 +232,7 @@ struct Graph {
     is_loading: bool,
     nodes: u64,
     zipf: Zipf,
-    /// From popularity to the number of a node.
+    /// Maps popularity ranks to node numbers.
     place: Permutation,
     /// Ranks whose features are in memory.
     cached: u64,
@@ -242,7 +244,7 @@ struct Graph {
     random: Xoshiro256,
 }
 
-/// Sorts and keeps each once.
+/// Sorts and removes duplicates.
 fn distinct(mut ranks: Vec<u64>) -> Vec<u64> {
     ranks.sort_unstable();
     ranks.dedup();
@@ -250,7 +252,7 @@ fn distinct(mut ranks: Vec<u64>) -> Vec<u64> {
 }
 
 impl Graph {
-    /// Numbers of nodes by rank, in order.
+    /// Sorted node numbers of these ranks.
     fn placed(&self, ranks: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut nodes: Vec<u64> = ranks.map(|rank| self.place.apply(rank)).collect();
         nodes.sort_unstable();
@@ -275,7 +277,7 @@ impl Graph {
         self.workers[worker].reads_features = true;
     }
 
-    /// Draws the neighbours of the last layer, whose lists are read.
+    /// Draws the neighbours of the last layer once its lists are read.
     fn draw(&mut self, worker: usize) {
         let batch = &mut self.workers[worker];
         let fan_out = self.fan_out[batch.layers];
@@ -309,7 +311,7 @@ impl Steps for Graph {
                     return Next::End;
                 }
                 self.left -= 1;
-                // Training nodes are any nodes, popular or not.
+                // Training nodes are drawn uniformly.
                 let seeds = (0..self.batch).map(|_| self.random.below(self.nodes)).collect();
                 let seeds = distinct(seeds);
                 let (last, met) = (seeds.clone(), seeds);

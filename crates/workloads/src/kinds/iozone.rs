@@ -1,11 +1,11 @@
 //! `IOzone`'s sequential tests: passes over a file, record by record.
 //!
-//! Known (Norcott and Capps, the `IOzone` manual): the tests write a new file, write it again, read
-//! it and read it again, each in records from its start to its end, one record at a time. Files are
-//! 64 KiB to 512 MiB and records 4 KiB to 16 MiB by default. Assumed: the file system of
-//! [`files`](crate::files); the inode is written when the file is created and at the end of each
-//! pass that writes (it is closed); the operating system's cache is left out, as with `-I`; the
-//! file is deleted at the end, as without `-w`, and each further run creates it anew.
+//! Known (Norcott and Capps, the `IOzone` manual): the tests write a new file, rewrite it, read it
+//! and reread it, in records from start to end, one record at a time. By default files are 64 KiB
+//! to 512 MiB and records 4 KiB to 16 MiB. Assumed: the file system of [`files`](crate::files). The
+//! inode is written when the file is created, and when it is closed at the end of each writing
+//! pass. There is no operating system cache, as with `-I`. The file is deleted at the end, as
+//! without `-w`, and each further run creates it again.
 
 use crate::checks;
 use crate::closed_loop::ClosedLoop;
@@ -83,7 +83,7 @@ impl WorkloadKind for Iozone {
     }
 }
 
-/// The passes that a text names.
+/// The passes listed in a text.
 fn passes(text: &str) -> Result<Vec<Pass>, Invalid> {
     const WORDS: [(&str, Pass); 4] = [
         ("write", Pass::Write),
@@ -117,7 +117,7 @@ struct Tests {
     bytes: u64,
     record: u64,
     runs_left: u64,
-    /// Number of the pass; after the last one, the deletion.
+    /// Number of the current pass; the deletion follows the last pass.
     step: usize,
     at: u64,
 }
@@ -188,7 +188,7 @@ mod tests {
     fn every_option_changes_the_requests() {
         let small = "file_size = '1MiB'\n";
         let base = blocks(small);
-        // 17 requests of 64 KiB, metadata, and the same thrice without the creation.
+        // 17 requests of 64 KiB, metadata, then the same three times without the creation.
         assert_eq!(base.len(), 4 * 16 + 1 + 2 + 1);
         for text in [
             "requests = 5",

@@ -1,14 +1,14 @@
 //! The enterprise workload of JEDEC standard JESD219: mixed sizes on hot, warm and cold areas.
 //!
-//! The standard's client workload is a recorded trace; this is the synthetic enterprise one. Sizes
-//! and the access shares of the three areas are the standard's, as is the share of reads
-//! (40 %), for which the job file `jesd219.fio` that is published with fio was compared.
+//! The standard's client workload is a recorded trace; this is the synthetic enterprise workload.
+//! Sizes and access shares of the three areas follow the standard, as does the share of reads (40
+//! %), checked against fio's published job file `jesd219.fio`.
 //!
 //! Known: requests of 4 KiB and more are aligned to 4 KiB. Assumed, because the standard leaves it
-//! to the tester: smaller requests begin at any sector from which they end within one unit of
-//! 4 KiB; the areas lie at the start of the footprint in the order hot, warm, cold; a request that
-//! would end beyond the footprint is moved down to end with it; sizes, areas and directions are
-//! drawn independently, and the number outstanding is a key.
+//! open: smaller requests begin at any sector such that they stay within one unit of 4 KiB. The
+//! areas are at the start of the footprint in the order hot, warm, cold. A request that would
+//! exceed the footprint is moved down to end with it. Sizes, areas and directions are drawn
+//! independently, and the queue depth is a key.
 
 use crate::chance::Chance;
 use crate::closed_loop::{ClosedLoop, Draw};
@@ -51,7 +51,7 @@ const SIZES: [(u32, u64); 12] = [
     (128, 3),
 ];
 
-/// The largest of the sizes, sectors.
+/// The largest request size, sectors.
 const LARGEST: u64 = 128;
 
 /// Shares of the accesses and of the addresses: hot, warm, cold.
@@ -107,7 +107,7 @@ impl Draw for Mixture {
         let unit = band_block(&self.areas, &mut self.random);
         let whole = u64::from(sectors).div_ceil(PAGE_SECTORS);
         let start = unit.min(self.units - whole) * PAGE_SECTORS;
-        // A request of whole units has no freedom here, and draws nothing.
+        // Requests of whole units have a fixed alignment, so nothing is drawn.
         let slack = whole * PAGE_SECTORS - u64::from(sectors);
         let within = if slack > 0 { self.random.below(slack + 1) } else { 0 };
         let op = if reads { Op::Read } else { Op::Write };
@@ -167,7 +167,7 @@ mod tests {
                 assert!(lba.0 % PAGE_SECTORS + u64::from(*sectors) <= PAGE_SECTORS);
             }
         }
-        // Small requests occur at all allowed places.
+        // Small requests occur at all allowed offsets.
         let places = (0..8).map(|place| {
             let single = |a: &&Arrival| a.request.sectors == 1 && a.request.lba.0 % 8 == place;
             arrivals.iter().filter(single).count()

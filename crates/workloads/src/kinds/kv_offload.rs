@@ -1,11 +1,12 @@
-//! Keys and values of a language model that are kept on a drive: prompts seen before read what was computed for them.
+//! Offloading of a language model's key-value cache to a drive: repeated prompts read their cached
+//! keys and values.
 //!
 //! The key and value of a token take 2 (key and value) x layers x heads x dimension x 2 bytes: 128
-//! KiB of Llama-3 8B, 320 KiB of 70B. It is kept in objects of a chunk of tokens each; a prompt is
-//! a chain of them. A prompt that was seen reads all of its objects (a *get*), another is computed
-//! and written (a *put*), in requests of 128 KiB. Objects have 1 to 32 MiB and are written by nine
-//! workers, as in the measurements of `LMCache`, or have the size of a chunk of the model. When
-//! there is no room, prompts are evicted and their objects trimmed. Assumed: lengths, repetition
+//! KiB for Llama-3 8B, 320 KiB for 70B. They are stored in objects of one chunk of tokens each; a
+//! prompt is a chain of objects. A repeated prompt reads all of its objects (a *get*); a new one is
+//! computed and written (a *put*), in requests of 128 KiB. Objects have 1 to 32 MiB and are written
+//! by nine workers, as in the measurements of `LMCache`, or have the size of a chunk of the model.
+//! When space runs out, prompts are evicted and their objects trimmed. Assumed: lengths, repetition
 //! and computation of prompts.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
@@ -93,16 +94,16 @@ options::options! {
     }
 }
 
-/// Workers and objects of a prompt at most.
+/// Maximum number of workers, and of objects per prompt.
 const MOST: u64 = 1 << 12;
-/// The largest exponent of popularity.
+/// Maximum exponent of popularity.
 const LARGEST_SKEW: f64 = 10.0;
-/// Bytes of a number, and a key and a value.
+/// Bytes per number; numbers per key-value pair.
 const NUMBER_BYTES: u64 = 2;
 const KEY_AND_VALUE: u64 = 2;
 
 impl KvOffload {
-    /// Bytes that a token takes in all layers.
+    /// Bytes per token over all layers.
     fn token_bytes(&self) -> u64 {
         let parts = [self.layers, self.heads, self.head_dimension].map(u64::from);
         parts.iter().fold(KEY_AND_VALUE * NUMBER_BYTES, |all, part| all.saturating_mul(*part))
@@ -206,7 +207,7 @@ impl WorkloadKind for KvOffload {
 #[derive(Debug)]
 struct Prompt {
     number: u64,
-    /// Position in the order of eviction: the smallest goes first.
+    /// Position in the eviction order: the smallest is evicted first.
     age: u64,
     written: Time,
     objects: Vec<Extent>,
@@ -218,13 +219,13 @@ struct Prompt {
 #[derive(Debug)]
 enum Work {
     Idle,
-    /// A prompt is to be written.
+    /// A prompt must be written.
     Due,
-    /// Objects are trimmed to have room for a prompt.
+    /// Objects are trimmed to free space for a prompt.
     Evicting(Vec<Extent>),
-    /// The objects of a prompt are written.
+    /// The objects of a prompt are being written.
     Putting(Vec<Extent>),
-    /// A prompt is read.
+    /// A prompt is being read.
     Getting(u64),
 }
 
@@ -241,11 +242,11 @@ struct Counts {
 struct Store {
     options: KvOffload,
     allocator: Allocator,
-    /// Blocks of the objects of the workers, in turn, and each size once.
+    /// Blocks per object, by worker in turn, and the distinct sizes.
     sizes: Vec<u64>,
     distinct: Vec<u64>,
     prompts: Vec<Prompt>,
-    /// Number of writes and reads of a prompt.
+    /// Counter of prompt writes and reads, from which eviction ages derive.
     used: u64,
     work: Vec<Work>,
     asked: u64,
@@ -254,7 +255,7 @@ struct Store {
 }
 
 impl Store {
-    /// Blocks of a prompt of a worker.
+    /// Blocks per prompt of a worker.
     fn prompt_blocks(&self, worker: usize) -> u64 {
         self.sizes[worker % self.sizes.len()] * u64::from(self.options.prompt)
     }
@@ -276,7 +277,7 @@ impl Store {
         idle.min_by_key(|(_, it)| it.age).map(|(index, _)| index)
     }
 
-    /// Prompts evicted to have room for `blocks`: none where there is room.
+    /// Evicts prompts until `blocks` are free, and returns their extents.
     fn evicted(&mut self, blocks: u64, now: Time) -> Vec<Extent> {
         let mut gone: Vec<Extent> = Vec::new();
         let mut free = self.allocator.free_blocks();
@@ -302,7 +303,7 @@ impl Store {
         }
     }
 
-    /// The next prompt: read if it is kept, else to be written.
+    /// The next prompt: read if stored, otherwise written.
     fn ask(&mut self, worker: usize, step: &mut VecDeque<Piece>) {
         self.asked += 1;
         let missed = (self.asked - 1 - self.counts.hits) as f64;
@@ -324,7 +325,7 @@ impl Store {
         self.work[worker] = Work::Getting(prompt.number);
     }
 
-    /// Writes a prompt, evicting others for room.
+    /// Writes a prompt, evicting others if space is short.
     fn put(&mut self, worker: usize, now: Time, step: &mut VecDeque<Piece>) -> Next {
         let needed = self.prompt_blocks(worker);
         let gone = self.evicted(needed, now);

@@ -1,12 +1,13 @@
-//! A log-structured merge tree under writes, as in `RocksDB`: log, flushes, and merges of files.
+//! A log-structured merge tree under writes, as in `RocksDB`: log, flushes, and compactions.
 //!
-//! Known (O'Neil et al., 1996; `RocksDB`'s documentation, leveled compaction with dynamic level sizes): a write is
-//! appended to the log and goes into a memtable; a full memtable becomes a file of level 0; files are merged downward,
-//! each level ten times as large as the one above (`tree.rs`); files are written once and deleted whole. Chain 0 appends
-//! to the log, chain 1 flushes, the others merge: `buffer` bytes are read, what they come to is written, and so on. The
-//! writer waits while two memtables wait to be flushed or level 0 has nine times the files that make it due, as in
-//! `RocksDB` (36 of 4). Assumed: keys of which all are written alike, or keys in order; a tree that was written to for
-//! long before (`load`).
+//! Known (O'Neil et al., 1996; `RocksDB`'s documentation, leveled compaction with dynamic level
+//! sizes): a write is appended to the log and inserted into a memtable; a full memtable becomes a
+//! file of level 0. Files are merged downward, each level ten times as large as the one above
+//! (`tree.rs`); files are written once and deleted whole. Chain 0 appends to the log, chain 1
+//! flushes, the others merge: they alternately read `buffer` bytes and write the merged result. The
+//! writer stalls while two memtables wait for their flush, or while level 0 has nine times the
+//! files that trigger its merge, as in `RocksDB` (36 of 4). Assumed: uniformly written keys, or
+//! keys in order, and a tree filled long before (`load`).
 
 mod config;
 mod store;
@@ -23,11 +24,11 @@ use engine::{SECTOR_BYTES, Workload};
 use options::{Invalid, Size};
 use store::{STOP, Store};
 
-/// Merges at once at most.
+/// Maximum number of concurrent merges.
 const MOST_MERGES: u64 = 1 << 8;
 
 impl Lsm {
-    /// Blocks of the data and of the whole tree, refused without enough room.
+    /// Bytes of the data and blocks of the footprint; an error if the tree does not fit.
     fn room(&self, context: &Context, memtable: u64) -> Result<(f64, u64), Invalid> {
         let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
         let data = self.data.sectors_of("workload.data", context.capacity_sectors)? / BLOCK_SECTORS;

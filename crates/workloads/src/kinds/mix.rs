@@ -1,9 +1,9 @@
-//! Several workloads at once, each a full section of its own, on its own part of the addresses.
+//! Several concurrent workloads, each with its own full section and its own part of the addresses.
 //!
-//! A stream without a weight keeps its own pace: its clock or its number outstanding. Streams with
-//! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
-//! can ask, so that requests are shared out by the weights for as long as all last.
-//! Streams draw from independent randomness, and each is built as if its part were the device.
+//! A stream without a weight keeps its own pace: its clock or its queue depth. Streams with weights
+//! take turns: the next stream is drawn by weight, and the mix waits until that stream can issue.
+//! Requests are thus divided by weight until the first stream ends. Streams draw from independent
+//! random sources, and each is built as if its part were the device.
 
 mod command;
 mod config;
@@ -32,10 +32,10 @@ options::options! {
     }
 }
 
-/// The most streams: more would only take memory.
+/// Maximum number of streams, which bounds memory.
 const MOST_STREAMS: usize = 1024;
 
-/// The most submission queues: a request names its own in 16 bits.
+/// Maximum number of submission queues: requests name theirs in 16 bits.
 const MOST_QUEUES: u32 = 1 << 16;
 
 impl WorkloadKind for Mix {
@@ -91,7 +91,7 @@ impl WorkloadKind for Mix {
     }
 }
 
-/// Adds the stream to an error, and keeps the key of all streams for its place in the file.
+/// Adds the stream to an error, and keeps the key `streams` for its position in the file.
 fn within_stream(index: usize, error: BuildError) -> BuildError {
     match error {
         BuildError::Invalid(mut invalid) => {
@@ -153,7 +153,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
     })
 }
 
-/// True if a workload has times of its own, which turns would distort.
+/// True if a workload has its own arrival times, which turns would distort.
 fn by_clock(workload: &WorkloadConfig) -> bool {
     match workload {
         WorkloadConfig::Open(_) | WorkloadConfig::Bursts(_) | WorkloadConfig::Trace(_) => true,
@@ -167,7 +167,7 @@ struct Part {
     workload: Box<dyn Workload>,
     /// Start on the device, in sectors.
     first: u64,
-    /// First submission queue: each stream has its own.
+    /// First submission queue; each stream has its own queues.
     first_queue: u16,
     /// Placement handle of writes, if any.
     handle: Handle,
@@ -189,7 +189,7 @@ impl Part {
         Ok(self.held.map(|arrival| arrival.at))
     }
 
-    /// The place on the device and the queue of a request.
+    /// The device address and the queue of a request.
     fn there(&self, request: &Request) -> (Lba, u16) {
         (Lba(self.first + request.lba.0), self.first_queue + request.queue)
     }
@@ -198,19 +198,21 @@ impl Part {
 /// A running mix.
 struct Mixture {
     parts: Vec<Part>,
-    /// Weighted stream whose turn it is.
+    /// Weighted stream that issues next.
     turn: Option<usize>,
-    /// The stream whose arrival was given last, and that arrival as the stream gave it.
+    /// The stream of the last arrival, and that arrival as the stream returned it.
     given: Option<(usize, Arrival)>,
-    /// Stream, own number and content of each outstanding request; of a range before it, nothing.
+    /// Stream, the stream's request number, and operation of each outstanding request; `None` for a
+    /// range that precedes a copy.
     in_flight: InFlight<(usize, Option<(u64, Op)>)>,
-    /// Writes that got the stream's placement handle.
+    /// Number of writes with the stream's placement handle.
     named: u64,
     random: Xoshiro256,
 }
 
 impl Mixture {
-    /// The weighted stream whose turn it is; `None` when it has to wait or none is left.
+    /// Arrival time and index of the next weighted stream; `None` if it has to wait or none is
+    /// left.
     fn weighted(&mut self, now: Time) -> Result<Option<(Time, usize)>, WorkloadError> {
         loop {
             let Some(index) = self.turn.or_else(|| self.draw_turn()) else { return Ok(None) };
@@ -222,7 +224,7 @@ impl Mixture {
             if part.outstanding > 0 {
                 return Ok(None);
             }
-            // No outstanding and no further requests: it has ended.
+            // Without outstanding and further requests, the stream has ended.
             part.weight = None;
             self.turn = None;
         }
@@ -281,7 +283,7 @@ impl Workload for Mixture {
             named if request.op == Op::Write => named,
             _ => Handle::NONE,
         };
-        // The stream's own handle gives one notice.
+        // Writes with the stream's handle share one notice.
         self.named += u64::from(part.handle != Handle::NONE && handle != Handle::NONE);
         let request = Request { id, lba, queue, handle, ..part.becoming.becomes(request) };
         Ok(Some(Arrival { at: at.max(now), request }))
@@ -337,7 +339,7 @@ impl Workload for Mixture {
         parts.map(|part| u32::from(part.first_queue) + part.workload.queues()).max().unwrap_or(1)
     }
 
-    /// Errors of its streams, each with the number of its stream, from 1.
+    /// Classes of its streams, each with the number of its stream, from 1.
     fn classes(&self) -> Vec<Class> {
         let numbered = self.parts.iter().zip(1..);
         let of_part = |(part, number): (&Part, u32)| {

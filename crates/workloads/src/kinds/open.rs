@@ -1,8 +1,8 @@
-//! An open loop: requests arrive by the clock, whether or not earlier ones are answered.
+//! An open loop: requests arrive by the clock, regardless of completions.
 //!
-//! This is the synthetic generator of `DiskSim` 4.0 (one generator, one device) with the order of
-//! its draws, so that with its own random source it repeats its streams. Its time-critical,
-//! time-limited and local requests are left out; what it draws for them is drawn and dropped.
+//! This is the synthetic generator of `DiskSim` 4.0 (one generator, one device) with the same order
+//! of draws; with its random source it reproduces its streams. Time-critical, time-limited and
+//! local requests are not modelled; their draws are made and discarded.
 
 use crate::distribution::DistributionSpec;
 use crate::error::BuildError;
@@ -53,10 +53,10 @@ options::options! {
     }
 }
 
-/// Seed of `DiskSim` once the first request is drawn, whatever the seed.
+/// Seed of `DiskSim` after the first request, for any configured seed.
 const DISKSIM_RUN_SEED: u32 = 1_000_003;
 
-/// Maximum draws of one request; a size that fails so often never fits.
+/// Maximum draws of a request; a size that never fits within them is an error.
 const TRIES: u32 = 100_000;
 
 impl WorkloadKind for Open {
@@ -101,7 +101,7 @@ impl WorkloadKind for Open {
     }
 }
 
-/// Refuses times that are negative by intention; a normal distribution may stray below 0.
+/// Refuses times that are negative by design; a normal distribution may still draw values below 0.
 fn never_negative(key: &str, interarrival: DistributionSpec) -> Result<(), Invalid> {
     if interarrival.floor() < 0.0 {
         let problem = format!("{interarrival} gives negative times between arrivals");
@@ -131,7 +131,8 @@ struct OpenLoop {
 }
 
 impl OpenLoop {
-    /// Draws the next request: one that follows if chance wills it and two more of its size fit.
+    /// Draws the next request. It is sequential with the given probability, if two more of its size
+    /// fit.
     fn draw(&mut self) -> Result<(), String> {
         let follows = self.random.unit() < self.options.sequential_share;
         if follows && self.now.block + 2 * self.now.blocks < self.blocks {
@@ -144,7 +145,7 @@ impl OpenLoop {
         }
     }
 
-    /// Draws a request that does not follow another.
+    /// Draws a non-sequential request.
     fn jump(&mut self) -> Result<(), String> {
         self.pass(self.options.interarrival);
         self.random.unit(); // the device, of which there is one
@@ -155,20 +156,21 @@ impl OpenLoop {
         Ok(())
     }
 
-    /// Lets the time between two arrivals pass.
+    /// Advances the clock by the time between two arrivals.
     fn pass(&mut self, interarrival: DistributionSpec) {
         self.clock_ms += interarrival.distribution().sample(&mut *self.random).max(0.0);
     }
 
     /// Draws position and size, in blocks, until they fit the footprint.
     ///
-    /// The end itself is excluded, as in the original.
+    /// As in the original, a request may not end exactly at the end.
     fn place(&mut self) -> Result<(u64, u64), String> {
         let block_sectors = i64::from(self.block_sectors);
         let mut any_positive = false;
         for _ in 0..TRIES {
             let block = self.random.below(self.blocks);
-            // The cast cuts towards 0 and saturates, which the comparisons below then refuse.
+            // The cast truncates towards 0 and saturates; the comparisons below refuse saturated
+            // values.
             let sectors = self.options.size.distribution().sample(&mut *self.random) as i64;
             let blocks = sectors.saturating_add(block_sectors - 1).div_euclid(block_sectors);
             if blocks <= 0 {
@@ -295,7 +297,8 @@ mod tests {
 
     #[test]
     fn whole_runs_are_the_original_s() {
-        // Shares, then sum of positions, sum of sizes, reads and last arrival.
+        // Shares of sequential requests and reads, then sums of positions and sizes, number of
+        // reads, and last arrival.
         let rows = [
             (0.0, 1.0, 876_282_951_744, 3_161_048, 250_000, 124_964_081_263),
             (1.0, 0.0, 444_923_000_000, 2_000_000, 0, 124_853_569_311),

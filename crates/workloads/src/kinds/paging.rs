@@ -1,12 +1,13 @@
-//! The paging of a program whose memory is too small: what its threads touch and do not find is read, and what they
-//! changed is written before its memory is used for something else.
+//! Paging of a program with too little memory: page faults read pages, and changed pages are
+//! written before their memory is reused.
 //!
-//! Memory holds the pages touched last (LRU). A thread computes, touches a page, and waits where the page is not in
-//! memory. Unchanged pages leave at once; changed ones are written by a writer of their own, many together, as soon
-//! as less memory is free than it writes at a time, and go to the next free places of the swap space. Known (Linux):
-//! 8 pages that lie side by side are read together (`vm.page-cluster` = 3), and 32 are written together
-//! (`SWAP_CLUSTER_MAX`). Assumed: exact LRU, where kernels approximate it; that the working set was written out once before;
-//! and that what a thread touches between two waits counts from the first of them on.
+//! Memory holds the most recently touched pages (LRU). A thread computes, touches a page, and waits
+//! if the page is not in memory. Unchanged pages are evicted immediately. Changed ones are written
+//! by a separate writer, in clusters, as soon as free memory falls below one cluster; they go to
+//! the next free slots of the swap space. Known (Linux): 8 adjacent pages are read together
+//! (`vm.page-cluster` = 3), and 32 are written together (`SWAP_CLUSTER_MAX`). Assumed: exact LRU,
+//! which kernels approximate; the working set was written out once before; and all touches of a
+//! thread between two waits are timed from the first one.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -56,15 +57,15 @@ options::options! {
     }
 }
 
-/// Pages of a program, and threads at most; pages read or written at once.
+/// Maximum pages of a program, threads, and pages per read or write.
 const MOST_PAGES: u64 = 1 << 24;
 const MOST_THREADS: u64 = 1 << 12;
 const MOST_AT_ONCE: u64 = 1 << 10;
-/// The working set is written by requests of 1 MiB.
+/// The working set is loaded with requests of 1 MiB.
 const LOAD_BLOCKS: u64 = 256;
 
 impl Paging {
-    /// The pages of a size.
+    /// The number of pages of a size.
     fn pages(key: &str, size: Size) -> Result<u64, Invalid> {
         let pages = size.bytes() / BLOCK_BYTES;
         if pages == 0 || !size.bytes().is_multiple_of(BLOCK_BYTES) || pages > MOST_PAGES {
@@ -170,14 +171,14 @@ struct Touch {
 
 /// A thread of the program.
 struct Thread {
-    /// Touches that are not done.
+    /// Touches not yet made.
     left: u64,
-    /// Page after the last one.
+    /// Page after the last touched one.
     next: u32,
     random: Xoshiro256,
-    /// A touch whose page has no memory yet.
+    /// A touch that waits for its page to be loaded.
     lacks: Option<Touch>,
-    /// Time of the pending access.
+    /// Start of the wait.
     since: Time,
 }
 
@@ -208,7 +209,7 @@ struct Program {
 }
 
 impl Program {
-    /// The next touch of a thread.
+    /// Draws the next touch of a thread.
     fn draw(&mut self, chain: usize) -> Touch {
         let count = self.pages.count();
         let thread = &mut self.threads[chain];
@@ -225,7 +226,7 @@ impl Program {
         Touch { page, changes }
     }
 
-    /// A thread computes and touches pages up to the first that is not in memory.
+    /// Runs a thread until it touches a page that is not in memory.
     fn run(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next {
         let mut at = now;
         loop {
@@ -260,7 +261,7 @@ impl Program {
         }
     }
 
-    /// The writer makes memory free, if there is too little.
+    /// Writes changed pages if free memory is short.
     fn write(&mut self, now: Time, step: &mut VecDeque<Piece>) -> Next {
         let (written, places) = self.pages.evict(self.cluster);
         if written.is_empty() {

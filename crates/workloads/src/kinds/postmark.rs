@@ -1,16 +1,15 @@
-//! Postmark: a pool of small files, and transactions on it, as of a mail server.
+//! Postmark: transactions on a pool of small files, as on a mail server.
 //!
 //! Known (Katcher, "`PostMark`: a new file system benchmark", Network Appliance TR3022, 1997, and
-//! version 1.5 of the program): a pool of files of uniformly distributed size is created; each
-//! transaction then reads a whole file or appends to one, and creates a file or deletes one, each
-//! with the same probability and on files chosen at random; at the end all files are deleted.
-//! Defaults are 500 files of 500 to 10,000 bytes and 500 transactions, with both biases 5 of 10. An
-//! append adds a random part of what the largest size leaves. Assumed: the file system of
-//! [`files`](crate::files); operations follow one another without a cache
-//! (as after a sync), though several of their requests may be outstanding; subdirectories and the
-//! block sizes of reads and writes do not matter at 4 KiB. When the pool has run empty, the
-//! transactions end, as in the original; when it or the space is full, a creation is left out and
-//! counted.
+//! version 1.5 of the program): first a pool of files of uniformly distributed size is created.
+//! Each transaction reads a whole file or appends to one, and creates or deletes a file, with equal
+//! probabilities and on random files. At the end all files are deleted. Defaults are 500 files of
+//! 500 to 10,000 bytes and 500 transactions, with both biases 5 of 10. An append adds a random part
+//! of the difference to the largest size. Assumed: the file system of [`files`](crate::files).
+//! Operations are sequential and uncached (as after a sync), but each may have several requests
+//! outstanding. Subdirectories and the block sizes of reads and writes have no effect at 4 KiB. As
+//! in the original, transactions end when the pool is empty; when the pool or the space is full, a
+//! creation is skipped and counted.
 
 use crate::closed_loop::{ClosedLoop, Notices};
 use crate::error::BuildError;
@@ -50,7 +49,7 @@ options::options! {
     }
 }
 
-/// The most files at first; more would only take memory.
+/// Maximum initial number of files, which bounds memory.
 const MOST_FILES: u64 = 1 << 26;
 
 impl WorkloadKind for Postmark {
@@ -74,7 +73,7 @@ impl WorkloadKind for Postmark {
             let keys = ["workload.min_size", "workload.max_size"];
             return Err(Invalid::new(&keys, problem).into());
         }
-        // As in the original, there is room for as many files again as transactions may create.
+        // As in the original, the limit includes the files that transactions may create.
         let most = self.files.saturating_add(self.transactions).min(2 * MOST_FILES);
         let sectors = self.footprint.sectors(context.capacity_sectors)?;
         let needed = u128::from(self.files) * u128::from(max.div_ceil(BLOCK_BYTES));
@@ -105,7 +104,7 @@ struct Pool {
     /// Numbers of existing files, unordered, and of files that may be created.
     used: Vec<usize>,
     unused: Vec<usize>,
-    /// Files of the first phase and transactions.
+    /// Files created initially, transactions done, and creations skipped.
     created: u64,
     done: u64,
     skipped: u64,
@@ -202,7 +201,7 @@ mod tests {
     #[test]
     fn transactions_have_their_shares() {
         let base = "files = 1000\ntransactions = 10000\n";
-        // 5,000 reads; a file that grew may lie in a few extents.
+        // 5,000 reads; a file that grew may have several extents.
         let reads = count(base, Op::Read);
         assert!((4_800..8_000).contains(&reads), "{reads}");
         assert!(count(&format!("{base}read_share = 0.9"), Op::Read) > 8_800);

@@ -1,10 +1,9 @@
-//! Threads in classes: each class has its rate, its mix of reads and writes, and statistics of its own.
+//! Threads in classes: each class has its own rate, mix of reads and writes, and statistics.
 //!
-//! A thread has a schedule, by the clock or without pause, and at most `depth` requests
-//! outstanding. A request whose time comes at full depth is submitted on the next completion, so a
-//! thread that falls behind catches up. Latency counts from submission, not from when the request
-//! was due. Each thread has a submission queue of its own, numbered in the order of the names of
-//! the classes.
+//! A thread issues by the clock or as fast as possible, with at most `depth` requests outstanding.
+//! A request due at full depth is submitted on the next completion, so a late thread catches up.
+//! Latency is measured from submission, not from the scheduled time. Each thread has its own
+//! submission queue; queues are numbered in the order of the class names.
 
 mod config;
 
@@ -50,7 +49,7 @@ impl WorkloadKind for Threads {
             given: None,
         };
         for (index, (name, class)) in self.classes.0.iter().enumerate() {
-            // Each class and each thread has its own randomness.
+            // Each class and each thread has its own random source.
             let pattern = class
                 .pattern(context.capacity_sectors, streams::derived(context.seed, index as u64))
                 .map_err(|it| config::within(name, it))?;
@@ -69,7 +68,7 @@ struct Shared {
     class: Class,
     pattern: AccessPattern,
     arrivals: Arrivals,
-    /// Mean time between two requests of a thread, ns; 0 without pause.
+    /// Mean time between two requests of a thread, ns; 0 for an unlimited rate.
     period_ns: f64,
     durable: Chance,
     flush_every: u64,
@@ -77,17 +76,17 @@ struct Shared {
 
 /// A running thread.
 struct Thread {
-    /// Number of its class.
+    /// Index of its class.
     of: u16,
     /// Time of the next request, ns.
     due_ns: f64,
-    /// Requests that may be issued before a completion.
+    /// Number of requests that may be issued before a completion.
     free: u32,
-    /// True while waiting for its time.
+    /// True while the thread waits for its scheduled time.
     is_waiting: bool,
     /// Writes since its last flush.
     writes: u64,
-    /// True if a flush is next.
+    /// True if the next request is a flush.
     flushes: bool,
     /// A drawn request, withdrawn before submission.
     held: Option<Request>,
@@ -103,16 +102,16 @@ struct Load {
     threads: Vec<Thread>,
     limit: u64,
     issued: u64,
-    /// Threads ready to issue, by time and order, with their number.
+    /// Threads ready to issue, by time and insertion, with their numbers.
     waiting: BinaryHeap<Reverse<(Time, u64, u16)>>,
-    /// Number of waits of a thread.
+    /// Insertions into `waiting`.
     turns: u64,
     /// The last arrival, while it can be withdrawn.
     given: Option<Arrival>,
 }
 
 impl Load {
-    /// Adds the threads of a class of that many requests a second, or without pause.
+    /// Adds the threads of a class with a total rate in requests per second; `None` is unlimited.
     fn add(
         &mut self,
         name: &str,
@@ -126,7 +125,7 @@ impl Load {
         for index in 0..config.threads {
             let own = streams::derived(seed, u64::from(index));
             let mut gaps = Xoshiro256::new(own, streams::THREAD_GAPS);
-            // Evenly spaced, the threads of a class take turns.
+            // With even spacing, the threads of a class alternate.
             let due_ns = match config.arrivals {
                 Arrivals::Fixed => period_ns * f64::from(index) / f64::from(config.threads),
                 Arrivals::Poisson => gap(Arrivals::Poisson, period_ns, &mut gaps),
@@ -158,7 +157,7 @@ impl Load {
         });
     }
 
-    /// Schedules a thread's next request, from `now` on.
+    /// Schedules a thread's next request, not before `now`.
     fn wait(&mut self, number: u16, now: Time) {
         let thread = &mut self.threads[usize::from(number)];
         thread.is_waiting = true;
@@ -166,12 +165,12 @@ impl Load {
         self.turns += 1;
     }
 
-    /// The request given last has been submitted: its thread continues.
+    /// Submits the last request returned: its thread continues.
     fn submitted(&mut self, Arrival { at, request }: Arrival) {
         let thread = &mut self.threads[usize::from(request.queue)];
         let shared = &self.classes[usize::from(thread.of)];
         thread.writes += u64::from(request.op == Op::Write);
-        // A flush follows the last write at once.
+        // A flush immediately follows the last write.
         thread.flushes = request.op == Op::Write && thread.writes == shared.flush_every;
         if thread.flushes {
             thread.writes = 0;
@@ -236,7 +235,7 @@ impl Workload for Load {
         let number = completion.request.queue;
         let thread = &mut self.threads[usize::from(number)];
         thread.free += 1;
-        // While a thread's request is not yet submitted, its next one has no arrival.
+        // A thread's next request is scheduled only after its previous one is submitted.
         let is_given = self.given.is_some_and(|given| given.request.queue == number);
         if !thread.is_waiting && !is_given {
             self.wait(number, completion.at);

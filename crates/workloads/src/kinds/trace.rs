@@ -1,6 +1,6 @@
 //! Replays a trace: the requests of a recorded workload at their recorded times.
 //!
-//! The keys, and what each does to the stream, are in `replay/`.
+//! The keys, and their effects on the stream, are in `replay/`.
 
 use crate::error::BuildError;
 use crate::kind::{Context, WorkloadKind};
@@ -14,7 +14,7 @@ impl WorkloadKind for Trace {
     const SUMMARY: &'static str = "a recorded trace, replayed at its recorded times";
 
     fn draws(&self) -> bool {
-        // Reads are drawn where the file lacks directions.
+        // Reads are drawn if the file lacks directions.
         self.read_share.is_some()
     }
 

@@ -1,7 +1,7 @@
 //! Tests with traces recorded elsewhere, which are not part of the project and lie in `../shared`.
 //!
-//! They are ignored unless asked for, and fail where a trace is absent: `make test` asks for them where
-//! there is a `../shared`.
+//! They are ignored by default and fail if a trace is missing; `make test` runs them if `../shared`
+//! exists.
 
 use super::*;
 use crate::read::inputs::Inputs;
@@ -27,7 +27,7 @@ fn recorded(file: &str, options: &Trace) -> Vec<Record> {
     std::iter::from_fn(|| records.next_record().unwrap()).collect()
 }
 
-/// Keys that must be stated to read a recorded trace.
+/// Keys required to read a recorded trace.
 fn stated(file: &str) -> Trace {
     let ascii_ns = file.starts_with("mqsim_") || file.ends_with(".ssdsim.ascii.zst");
     Trace {
@@ -37,7 +37,7 @@ fn stated(file: &str) -> Trace {
     }
 }
 
-/// Figures in the form of the table of expectations; flushes are not in it.
+/// Figures in the form of the table of expectations, excluding flushes.
 fn figures(records: &[Record]) -> [f64; 7] {
     let data: Vec<&Record> = records.iter().filter(|r| r.op != Op::Flush).collect();
     let count = data.len() as f64;
@@ -77,13 +77,13 @@ fn recorded_traces_are_what_the_table_says() {
             let (expected, step) =
                 (expected.parse::<f64>().unwrap(), 0.1_f64.powi(i32::try_from(decimals).unwrap()));
             let tolerance = match (index, columns[0].contains("oracleGeneral")) {
-                // A drawn share of reads is near its parameter.
+                // A drawn share of reads is close to its parameter.
                 (1, true) => 0.5,
-                // The table has the values of the other encodings. This one repeats the size of an
+                // The table was computed from other encodings. This one repeats the size of an
                 // object's first access: 37.46 KiB on average, 1.0234 GiB touched.
                 (2, true) => 37.46 - 36.07 + step,
                 (4, true) => 1.027 - 1.0234 + step,
-                // Whole seconds.
+                // Times in whole seconds.
                 (5, _) if columns[0].contains("oracle") || columns[0].contains("io.csv") => 1.0,
                 _ => step * 0.51,
             };
@@ -112,7 +112,7 @@ fn three_encodings_of_one_trace_agree_row_for_row() {
         }
     };
     agree(&binary.iter().map(whole_seconds).collect::<Vec<_>>(), &csv);
-    // Here the direction is drawn, and each object keeps the size of its first access.
+    // Here the direction is drawn, and each object keeps its first access size.
     let mut first_sizes = HashMap::new();
     let expected: Vec<Record> = csv
         .iter()

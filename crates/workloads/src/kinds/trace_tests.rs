@@ -106,7 +106,7 @@ fn beyond_the_device_there_are_three_choices() {
     assert_eq!(sectors(&all), [0, 396, 1000, 796]);
     assert_eq!(reader.notices(), [("misaligned_requests", 2), ("wrapped_requests", 2)]);
     let (all, reader) = replay(text, &with(Beyond::Scale), 1600);
-    // 500 pages on 200: the factor is 0.4, and the place within a page stays.
+    // 500 pages on 200: the factor is 0.4, and the offset within a page is kept.
     assert_eq!(sectors(&all), [0, 796, 400, 1596]);
     assert_eq!(reader.notices(), [("misaligned_requests", 2), ("scaled_requests", 4)]);
     assert_eq!(reader.expected_requests(), Some(4));
@@ -184,7 +184,7 @@ proptest! {
         let mut newest = 0;
         let mut text = String::new();
         for (shift, sector, size) in &lines {
-            // Up to 2 ms ahead of the newest record, or up to the window of 1 ms behind it.
+            // Up to 2 ms ahead of the newest record, or up to the window of 1 ms behind.
             let at = (newest + shift).saturating_sub(1000);
             newest = newest.max(at);
             writeln!(text, "{}.{:03} 0 {sector} {size} 0", at / 1000, at % 1000).unwrap();
@@ -439,8 +439,7 @@ fn gaps_may_be_from_an_answer_to_the_next_request() {
     let plain = "1.0 0 0 8 1\n2.0 1 16 8 0\n6.0 0 900 8 0\n";
     assert_eq!(at(plain, Gaps::Answer, 0), [1_000_000, 2_000_000, 6_000_000]);
     assert_eq!(at(plain, Gaps::Answer, 250_000), [1_000_000, 2_250_000, 6_500_000]);
-    // A drive under test served one request at a time: its traces say how long the host then
-    // waited.
+    // A drive under test had queue depth 1: its traces state the host's gap after each completion.
     let tested = "R Miss 0 4 9.0 100.0\nW Hit 4 4 9.0 50.0\nR Doub 8 8 9.0 1.0\n";
     assert_eq!(at(tested, Gaps::Format, 30_000), [0, 130_000, 210_000]);
     let (all, _) = replay(tested, &Trace { gaps: Gaps::Arrival, ..Trace::default() }, 1000);

@@ -1,11 +1,12 @@
-//! Reading the data of a training run: readers fetch the samples of batches ahead of accelerators that compute.
+//! Data loading of a training run: readers fetch samples of batches ahead of computing
+//! accelerators.
 //!
 //! Models of `MLPerf` Storage 2.0 on H100 accelerators (its configuration files): size of a sample,
-//! samples of a batch, time that a batch computes, readers of an accelerator, and the utilisation
-//! that a run must reach to pass. An accelerator takes its batches in order; its readers read
-//! samples up to `prefetch` batches ahead. All samples are read once an epoch, in an order drawn
-//! anew (`shuffle`), and are shared out among accelerators. Utilisation is the time spent computing
-//! / all of the time. Assumed: all samples of a model are of equal size.
+//! samples per batch, computing time per batch, readers per accelerator, and the utilisation
+//! required to pass. An accelerator takes its batches in order; its readers read samples up to
+//! `prefetch` batches ahead. All samples are read once per epoch, in an order drawn for each epoch
+//! (`shuffle`), and are divided among the accelerators. Utilisation is computing time / total time.
+//! Assumed: all samples of a model have equal size.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -69,10 +70,10 @@ options::options! {
     }
 }
 
-/// Accelerators and readers at most, and samples of a batch.
+/// Maximum accelerators and readers, and maximum samples per batch.
 const MOST: u64 = 1 << 12;
 const MOST_SAMPLES: u64 = 1 << 32;
-/// Longest computing time of a run: a century, so that its times are numbers of the clock.
+/// Maximum computing time of a run: a century, so that times do not overflow.
 const LONGEST_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 
 /// Parameters of a model.
@@ -148,7 +149,7 @@ impl WorkloadKind for Training {
         checks::positive("workload.sample", sample)?;
         let largest = checks::blocks("workload.request_size", self.request_size)?;
         let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
-        // Files begin with a block; records of a shard follow one another.
+        // Files begin at block boundaries; records of a shard are contiguous.
         let each = if is_sharded { sample } else { sample.next_multiple_of(BLOCK_BYTES) };
         let needed =
             (u128::from(each) * u128::from(self.samples)).div_ceil(u128::from(BLOCK_BYTES));
@@ -214,20 +215,20 @@ struct Order {
     epochs: u64,
     /// Seed of the epochs' orders, if shuffled.
     seed: Option<u64>,
-    /// Orders of the epochs from `first` on.
+    /// Permutations of the epochs from `first` on.
     known: VecDeque<Permutation>,
     first: u64,
 }
 
 impl Order {
-    /// Samples that each accelerator reads in an epoch: all of them read as many, as batches are taken together.
+    /// Samples that each accelerator reads per epoch; equal for all, as batches are taken in step.
     fn of_one(&self) -> u64 {
         self.samples / self.accelerators
     }
 
     /// The `number`th sample of an accelerator; `None` after the last epoch.
     fn sample(&mut self, accelerator: u64, number: u64) -> Option<u64> {
-        // The first accelerators read the rest of an uneven division.
+        // The first accelerators read the remainder of an uneven division.
         let own = self.of_one() + u64::from(accelerator < self.samples % self.accelerators);
         let epoch = number / own;
         if epoch >= self.epochs {
@@ -256,13 +257,13 @@ impl Order {
 /// An accelerator with its readers.
 #[derive(Debug, Default)]
 struct Accelerator {
-    /// Samples begun.
+    /// Number of samples requested.
     asked: u64,
-    /// Completed samples of incomplete batches: how many of their samples are read.
+    /// Number of samples read, by incomplete batch.
     partial: BTreeMap<u64, u64>,
-    /// Batches whose samples are all read, behind the first that is not.
+    /// Completely read batches after the first incomplete one, with their times.
     complete: BTreeMap<u64, Time>,
-    /// Times at which batches were taken, oldest dropped.
+    /// Times at which batches were taken; the oldest are dropped.
     taken: VecDeque<Time>,
     forgotten: u64,
     /// The batch of the sample that each reader reads.
@@ -279,7 +280,7 @@ impl Accelerator {
         self.forgotten + self.taken.len() as u64
     }
 
-    /// A batch is read at `now`; whether the accelerator takes one or more.
+    /// Completes the read of a batch at `now`; returns true if the accelerator takes a batch.
     fn complete(&mut self, batch: u64, now: Time, compute_ns: u64) -> bool {
         self.complete.insert(batch, now);
         let before = self.batches();
@@ -305,7 +306,7 @@ struct Run {
     prefetch: u64,
     order: Order,
     read_samples: u64,
-    /// When reading began.
+    /// Start of reading.
     begun: Time,
 }
 
@@ -329,7 +330,7 @@ impl Steps for Run {
         let (number, reader) = (chain / self.readers, chain % self.readers);
         let own = &mut self.accelerators[number];
         let batch = own.asked / self.batch;
-        // A place for it is free when the accelerator has taken the batch that many before.
+        // The prefetch buffer has space once the accelerator has taken the batch `prefetch` before.
         let from = match batch.checked_sub(self.prefetch) {
             None => now,
             Some(before) => match own.took(before) {

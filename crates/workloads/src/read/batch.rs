@@ -1,14 +1,14 @@
 //! A batch of requests, with notes on skipped or changed ones: the output of readers.
 //!
-//! A batch is filled, given out and filled again, so that reading allocates nothing in the long run. It
-//! knows for each request where it came from, and what had been left out or changed up to it, so that a
-//! reader of single requests sees no difference.
+//! A batch is filled, consumed and refilled, so reading allocates nothing in the long run. It
+//! stores for each request its source position and the preceding omissions and changes, so
+//! consumers of single requests see no difference.
 
 use crate::record::Record;
 use engine::{Time, WorkloadError};
 use memchr::{memchr, memchr_iter};
 
-/// Requests that were read together.
+/// Requests read together.
 #[derive(Default)]
 pub(crate) struct Batch {
     /// Requests in file order.
@@ -19,22 +19,22 @@ pub(crate) struct Batch {
     pub(crate) responses: Vec<Time>,
     /// Notes on omissions and changes.
     pub(crate) notes: Notes,
-    /// Lines of the requests, and more after `filled`.
+    /// Lines of the requests, followed by unread bytes after `filled`.
     pub(crate) text: Vec<u8>,
     /// Bytes of `text` that were read.
     pub(crate) filled: usize,
-    /// True if the marks are places in `text`.
+    /// True if the marks are offsets in `text`.
     pub(crate) is_text: bool,
     /// Lines of the file before `text`.
     pub(crate) lines_before: u64,
     /// Lines or binary records of the file up to the end of the batch.
     pub(crate) number: u64,
-    /// Reason for the end, in the last batch.
+    /// Reason for the end, in the last batch: `Ok` at the end of the trace.
     pub(crate) end: Option<Result<(), WorkloadError>>,
 }
 
 impl Batch {
-    /// Forgets the requests.
+    /// Removes the requests.
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.marks.clear();
@@ -43,20 +43,20 @@ impl Batch {
         self.end = None;
     }
 
-    /// Drops the last requests.
+    /// Drops the remaining requests and ends the trace.
     pub(crate) fn give_up(&mut self) {
         self.clear();
         self.end = Some(Ok(()));
     }
 
-    /// Adds a request from a position.
+    /// Adds a request with its source position.
     #[inline]
     pub(crate) fn push(&mut self, record: Record, mark: u64) {
         self.records.push(record);
         self.marks.push(mark);
     }
 
-    /// Counts an event before or about the next request.
+    /// Counts an event that precedes or concerns the next request.
     pub(crate) fn note(&mut self, what: &'static str) {
         self.notes.add_before(self.records.len(), what);
     }
@@ -82,7 +82,7 @@ impl Batch {
 #[derive(Default)]
 pub(crate) struct Notes(Vec<Note>);
 
-/// Count of an event, and the request of the batch that it precedes or concerns.
+/// Count of an event, and the index of the request that it precedes or concerns.
 struct Note {
     before: usize,
     count: u64,
@@ -92,7 +92,7 @@ struct Note {
 impl Notes {
     /// Counts an event about the request at this position.
     pub(crate) fn add_before(&mut self, before: usize, what: &'static str) {
-        // A file may have any number of lines between two requests, but of few kinds.
+        // Any number of lines may precede a request, but of few kinds.
         let mut same_place = self.0.iter_mut().rev().take_while(|note| note.before == before);
         match same_place.find(|note| std::ptr::eq(note.what, what) || note.what == what) {
             Some(note) => note.count += 1,
@@ -130,7 +130,7 @@ impl Counted {
         &self.0
     }
 
-    /// Adds the counts of another.
+    /// Adds other counts.
     pub(crate) fn merge(&mut self, other: &Counted) {
         for &(what, count) in &other.0 {
             self.add_many(what, count);

@@ -1,8 +1,8 @@
-//! Common parts of Linux's text and binary block-layer traces: which event of a request counts, and
-//! what the others are called when they are left out.
+//! Common parts of Linux's text and binary block-layer traces: the event that counts as a request,
+//! and the names of skipped events.
 //!
-//! A request passes several events, so exactly one kind is taken. A remap repeats a request whose
-//! queue event is there as well, and a merge puts a queued request into another; neither counts.
+//! A request passes several events, so exactly one kind counts. A remap repeats a request whose
+//! queue event is also traced, and a merge joins a queued request to another; neither counts.
 
 use super::stated::BlockEvent;
 use crate::record::Record;
@@ -17,7 +17,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Takes note of an event, by blkparse's letter.
+    /// Records an event, by blkparse's letter.
     pub(crate) fn note(&mut self, action: u8) {
         match action {
             b'Q' => self.queue = true,
@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-/// Reason of an event that does not count.
+/// Name under which a skipped event is counted.
 pub(crate) fn left_out(action: u8) -> &'static str {
     match action {
         b'A' => "remap_events",
@@ -58,7 +58,7 @@ pub(crate) fn left_out(action: u8) -> &'static str {
     }
 }
 
-/// Request of an event.
+/// Flags of an event's request.
 #[expect(clippy::struct_excessive_bools, reason = "the bits as the kernel has them")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventFlags {
@@ -69,19 +69,19 @@ pub(crate) struct EventFlags {
     pub(crate) fua: bool,
 }
 
-/// Meaning of an event that counts.
+/// Meaning of a counted event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventRequest {
     /// One request.
     One(Record),
     /// A flush and then this request.
     AfterFlush(Record),
-    /// None: it moves no data and flushes nothing.
+    /// No request: the event neither moves data nor flushes.
     Nothing,
 }
 
 impl EventFlags {
-    /// The request of `sectors` from `sector` on.
+    /// The request of `sectors` sectors, starting at `sector`.
     pub(crate) fn request(self, at: Time, device: u32, sector: u64, sectors: u32) -> EventRequest {
         if sectors == 0 {
             return if self.flush {
@@ -102,7 +102,8 @@ impl EventFlags {
     }
 }
 
-/// Requests of the letters of an event (kernel/trace/blktrace.c, `fill_rwbs`), of `sectors` from `sector` on.
+/// The request from an event's letters (kernel/trace/blktrace.c, `fill_rwbs`), of `sectors`
+/// sectors, starting at `sector`.
 pub(crate) fn requested(
     letters: &[u8],
     at: Time,
@@ -111,11 +112,11 @@ pub(crate) fn requested(
     sectors: u32,
 ) -> EventRequest {
     if let Some(op) = zone_op(letters) {
-        // Commands of zones have no length, but for appends; to reset all is one of its own.
+        // Zone commands except appends have no length; ZRA resets all zones.
         let sectors = if letters.starts_with(b"ZRA") { 0 } else { sectors.max(1) };
         return EventRequest::One(Record { op, sector, sectors, ..Record::flush(at, device) });
     }
-    // An F before the operation is a preceding flush, one behind it forced unit access.
+    // An F before the operation is a preceding flush, an F after it is forced unit access.
     let at_op = letters.iter().position(|letter| b"RWD".contains(letter));
     let (before, behind) = letters.split_at(at_op.unwrap_or(letters.len()));
     let asked = EventFlags {
@@ -128,7 +129,7 @@ pub(crate) fn requested(
     asked.request(at, device, sector, sectors)
 }
 
-/// The command of zones that the letters mean, as newer kernels write them.
+/// The zone command for these letters, as newer kernels write them.
 fn zone_op(letters: &[u8]) -> Option<Op> {
     let letter = letters.strip_prefix(b"Z")?.first()?;
     Some(match letter {

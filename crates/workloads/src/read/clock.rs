@@ -4,10 +4,10 @@ use super::columns::{ONE, Step, after, fixed};
 use super::fields::{Fault, S, decimal};
 use engine::Time;
 
-/// Form of a column of times.
+/// Form of a time column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Numbers in units of some ns.
+    /// Numbers in units of this many ns.
     Unit(Time),
     /// Dates such as `2026-01-15 10:30:45.123456`, with or without a zone.
     Date,
@@ -18,18 +18,19 @@ pub(crate) enum Form {
 const MINUTE: i128 = 60;
 const HOUR: i128 = 3600;
 const DAY: i128 = 86_400;
-/// Epoch times in s: from 2000 to 2100 no two units overlap. Windows counts 100 ns from 1601.
+/// Range of epoch times in s, 2000 to 2100, in which no two units overlap. Windows counts 100 ns
+/// ticks from 1601.
 const EPOCH: std::ops::Range<i128> = 946_684_800..4_102_444_800;
 const SINCE_1601: i128 = 11_644_473_600;
 
 impl Form {
-    /// The form of a text that is no plain number, if it is one of time.
+    /// The form of a time that is not a plain number, if recognised.
     pub(crate) fn of(text: &[u8]) -> Option<Form> {
         let is = |form: Form| form.ns(text, &[]).is_ok();
         [Form::Date, Form::Day].into_iter().find(|form| is(*form))
     }
 
-    /// The unit of a number that is an instant between 2000 and 2100, by its size.
+    /// The unit of a number, if in that unit it is a time between 2000 and 2100.
     pub(crate) fn of_epoch(number: i128) -> Option<Form> {
         let within = |per_second: i128| EPOCH.contains(&(number / per_second));
         let unit = [1, 1_000, 1_000_000, 1_000_000_000].into_iter().find(|it| within(*it));
@@ -37,7 +38,7 @@ impl Form {
         unit.map(|per_second| (1_000_000_000 / per_second) as Time).or(windows).map(Form::Unit)
     }
 
-    /// Time in ns, after the arithmetic.
+    /// Time in ns, with the arithmetic applied.
     pub(crate) fn ns(self, text: &[u8], steps: &[Step]) -> Result<Time, Fault> {
         let ns = match self {
             Form::Unit(unit) if steps.is_empty() => match decimal(text, unit) {
@@ -87,7 +88,7 @@ fn date(text: &[u8]) -> Option<i128> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&of_month) {
         return None;
     }
-    // Days since 1970 of the Gregorian calendar, whose years begin with March here.
+    // Days since 1970 in the Gregorian calendar, with years beginning in March.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + of_month;
     let days = days - 719_469;

@@ -1,8 +1,8 @@
-//! Roles of a table's columns, or a pattern's groups: as the user maps them.
+//! Roles of a table's columns, or a pattern's groups, as mapped by the user.
 //!
-//! `time=ts:us,op=opcode:1=write,2=read,offset=slba*4096,size=(nlb+1)*4096`: a role, a column by its
-//! name or by its number from 1, arithmetic with numbers, and a unit. Names are found in a header by
-//! `names.rs`; nothing is evaluated but what stands here.
+//! `time=ts:us,op=opcode:1=write,2=read,offset=slba*4096,size=(nlb+1)*4096`: a role, a column by
+//! name or by number (from 1), arithmetic with numbers, and a unit. `names.rs` finds names in a
+//! header; only this syntax is evaluated.
 
 use super::fields::{MS, S, US};
 use super::roles::Role;
@@ -30,10 +30,10 @@ pub(crate) struct Part {
 pub(crate) enum Directions {
     /// By words and letters.
     Words,
-    /// The number of a read; the other of 0 and 1 is a write.
+    /// This number is a read; the other of 0 and 1 is a write.
     ReadIs(u8),
-    /// The first matching mark decides; a mark without an operation is left out. Where a bit of a flush
-    /// matches as well, the flush comes first.
+    /// The first matching mark decides; a mark without an operation is skipped. If a flush bit also
+    /// matches, a flush precedes the operation.
     Marks(Vec<(Mark, Option<Op>)>),
 }
 
@@ -48,10 +48,10 @@ pub(crate) enum Mark {
     Other,
 }
 
-/// A step of arithmetic, on numbers of nine decimals.
+/// An arithmetic step, on numbers with nine decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Multiplied by the first, divided by the second.
+    /// Multiplied by the first number, divided by the second.
     Times(i128, i128),
     Plus(i128),
 }
@@ -64,12 +64,12 @@ impl Columns {
     pub const EXPECTED: &'static str = "columns such as \"time=1:us,op=3,offset=4:bytes,size=5\" or \
         \"time=ts,op=rw,offset=lba*512,size=(nlb+1)*512\"";
 
-    /// The part of a role.
+    /// The mapped column of a role.
     pub(crate) fn part(&self, role: Role) -> Option<&Part> {
         self.0.iter().find(|part| part.role == role)
     }
 
-    /// These columns as defaults for `given`.
+    /// Merges these columns, as defaults, into `given`.
     pub(crate) fn under(&self, given: Option<&Columns>) -> Columns {
         let mut all = given.cloned().unwrap_or_default();
         let own = self.0.iter().filter(|part| given.is_none_or(|it| it.part(part.role).is_none()));
@@ -100,12 +100,12 @@ pub(crate) fn size_unit(unit: &str) -> Option<u64> {
     })
 }
 
-/// The number of a bit that is written as `bit3`.
+/// The bit number in a text such as `bit3`.
 pub(crate) fn bit(text: &str) -> Option<u32> {
     text.strip_prefix("bit").and_then(|digits| digits.parse().ok())
 }
 
-/// True if a text is a whole number with that bit.
+/// True if a text is a whole number with this bit set.
 pub(crate) fn has_bit(text: &[u8], bit: u32) -> bool {
     let whole = fixed(text).filter(|it| it % ONE == 0).map_or(0, |it| it / ONE);
     whole.checked_shr(bit).unwrap_or(0) & 1 == 1
@@ -125,8 +125,8 @@ fn mark(text: &str) -> Mark {
     number.map_or_else(|_| Mark::Text(text.to_owned()), Mark::Number)
 }
 
-/// Directions of a map such as `1=write,2=read`. A single 0 or 1 means that the other is the other
-/// direction.
+/// Directions from a map such as `1=write,2=read`. With a single 0 or 1, the other number is the
+/// other direction.
 fn directions(text: &str) -> Result<Directions, String> {
     let mut marks = Vec::new();
     for entry in text.split([',', ';']).map(str::trim) {
@@ -164,7 +164,7 @@ impl FromStr for Columns {
                 }
                 (Some(_), _) if is_twice => return refuse(format!("{name} is there twice")),
                 (Some(role), _) => parts.push((role, value.to_owned())),
-                // The map of an operation continues behind its commas.
+                // The map of an operation contains commas and continues after them.
                 (None, Some((Role::Op, map))) if map.contains('=') && !value.is_empty() => {
                     map.push(',');
                     map.push_str(part);
@@ -212,7 +212,7 @@ fn part_of(role: Role, text: &str) -> Result<Part, String> {
     Ok(Part { role, value, unit, directions: None })
 }
 
-/// The largest column number, so that a line is not searched without end.
+/// Maximum column number, which bounds the search in a line.
 const COLUMN_LIMIT: usize = 1000;
 
 /// Column number, if given as a number.
@@ -233,7 +233,7 @@ pub(crate) fn arithmetic(value: &str) -> Result<(&str, Vec<Step>), String> {
         all.extend(further?);
         return Ok((name, all));
     }
-    // The longest possible name: what follows it are signs and numbers.
+    // The longest possible name: only signs and numbers may follow.
     for (place, _) in value.match_indices(['*', '/', '+', '-']) {
         let (name, behind) = value.split_at(place);
         if let Some(found) = steps(behind).filter(|_| !name.trim().is_empty()) {
@@ -248,7 +248,7 @@ pub(crate) fn arithmetic(value: &str) -> Result<(&str, Vec<Step>), String> {
     Ok((value, Vec::new()))
 }
 
-/// Signs and numbers up to the end; `None` for another text.
+/// Operators and numbers up to the end; `None` for any other text.
 fn steps(text: &str) -> Option<Result<Vec<Step>, String>> {
     let mut rest = text.trim();
     let mut found = Vec::new();
@@ -293,7 +293,7 @@ pub(crate) fn fixed(text: &[u8]) -> Option<i128> {
     Some(sign * (units * ONE + decimals * 10_i128.pow(9 - kept.len() as u32)))
 }
 
-/// A number after all steps; `None` if it is beyond all that a column holds.
+/// A number after all steps; `None` if it exceeds the range of a column.
 pub(crate) fn after(mut number: i128, steps: &[Step]) -> Option<i128> {
     for step in steps {
         number = match *step {

@@ -1,21 +1,21 @@
-//! Compressed input, recognised by its first bytes and never by a file's name.
+//! Compressed input, recognised by its first bytes, never by a file's name.
 //!
-//! Files made of several compressed streams one after the other are read to their end. Data without
-//! a known magic number pass unchanged.
+//! Files of several concatenated compressed streams are read to their end. Data without a known
+//! magic number pass unchanged.
 
 use std::io::{self, Cursor, Read};
 
 /// Source of a trace: any stream of bytes.
 pub type Input = Box<dyn Read + Send>;
 
-/// A compression: the bytes that its files begin with, and its decoder.
+/// A compression format: its magic number and its decoder.
 struct Compression {
     magic: &'static [u8],
     decode: fn(Input) -> io::Result<Input>,
 }
 
-/// Memory that a .xz file may ask for: 15 times what the strongest preset of xz needs. Without a
-/// limit, a few bytes could ask for 4 GiB.
+/// Memory limit for a .xz file: 15 times the need of the strongest preset of xz. Without a limit, a
+/// few bytes could demand 4 GiB.
 const XZ_MEMORY_BYTES: u64 = 1 << 30;
 
 const COMPRESSIONS: &[Compression] = &[
@@ -47,7 +47,7 @@ const COMPRESSIONS: &[Compression] = &[
 /// Content of `input`, decompressed if needed.
 ///
 /// # Errors
-/// When its beginning cannot be read or is not what its first bytes promise.
+/// When its beginning cannot be read, or does not decompress despite the magic number.
 pub fn decompress(mut input: Input) -> io::Result<Input> {
     let longest = COMPRESSIONS.iter().map(|row| row.magic.len()).max().unwrap_or(0);
     let mut start = Vec::new();

@@ -11,7 +11,7 @@ pub(crate) fn error_at(name: &str, is_text: bool, number: u64, problem: &str) ->
     WorkloadError(format!("trace {name}, {unit} {number}: {problem}"))
 }
 
-/// The error for input that fails after a `place`, which is empty for the start.
+/// The error for input that fails after `place`; empty for the start.
 #[cold]
 pub(crate) fn broken(name: &str, place: &str, error: &io::Error) -> WorkloadError {
     let place = if place.is_empty() { "at its start".to_owned() } else { format!("after {place}") };

@@ -1,7 +1,7 @@
-//! Reads the fields of a line: numbers, times and sizes, exactly and without allocating.
+//! Parses the fields of a line: numbers, times and sizes, exactly and without allocating.
 //!
-//! A [`Field`] has a name and a description, so that every error names the field, the offending text and
-//! the expectation. Nothing here goes through floating point.
+//! A [`Field`] has a name and a description, so that every error names the field, the offending
+//! text and the expectation. No floating point is used.
 
 use crate::record::{Line, LineError, Record, shown};
 use engine::{Op, SECTOR_BYTES, Time};
@@ -13,7 +13,7 @@ pub(crate) const MS: u64 = 1_000_000;
 /// Nanoseconds in a second.
 pub(crate) const S: u64 = 1_000_000_000;
 
-/// A field: its name in messages, and what it must look like.
+/// A field: its name in messages, and its expected form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     what: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Field {
 pub(crate) const SECTOR: Field = Field::new("sector", "the first sector as a whole number");
 /// The length of a request in sectors.
 pub(crate) const SECTORS: Field = Field::new("size", "a number of sectors from 1 to 4294967295");
-/// The place of a request in bytes.
+/// The offset of a request in bytes.
 pub(crate) const OFFSET: Field = Field::new("offset", "an offset in bytes as a whole number");
 /// The length of a request in bytes.
 pub(crate) const BYTES: Field =
@@ -35,7 +35,7 @@ pub(crate) const DEVICE: Field = Field::new("device number", "a device number");
 /// Errors of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The field is no number.
+    /// The field is not a number.
     Bad,
     /// The number is negative.
     Negative,
@@ -57,7 +57,7 @@ impl Field {
         self.expected
     }
 
-    /// The error that `text` is no such field.
+    /// The error for a `text` that is not a valid field.
     #[cold]
     pub(crate) fn fault(self, fault: Fault, text: &[u8]) -> LineError {
         let (what, text) = (self.what, shown(text));
@@ -99,7 +99,7 @@ impl Field {
         decimal(text, unit_ns).map_err(|fault| self.fault(fault, text))
     }
 
-    /// A letter or word for reading or writing.
+    /// A letter or word for a read or a write.
     pub(crate) fn direction(self, text: &[u8]) -> Result<Op, LineError> {
         match text {
             [b'r' | b'R'] => Ok(Op::Read),
@@ -111,7 +111,7 @@ impl Field {
     }
 }
 
-/// A whole number in `base` (10 or 16); a minus sign has an error of its own.
+/// A whole number in `base` (10 or 16); a minus sign has its own error.
 pub(crate) fn integer(field: &[u8], base: u32) -> Result<u64, Fault> {
     let digits = match field {
         [b'-', rest @ ..] => rest,
@@ -137,7 +137,7 @@ pub(crate) fn integer(field: &[u8], base: u32) -> Result<u64, Fault> {
     }
 }
 
-/// A decimal number of units in whole nanoseconds, the first digit beyond them rounding.
+/// A decimal number of units in whole nanoseconds, rounded at the first digit below.
 ///
 /// `unit_ns` is a power of ten.
 pub(crate) fn decimal(field: &[u8], unit_ns: u64) -> Result<Time, Fault> {
@@ -169,7 +169,7 @@ pub(crate) fn decimal(field: &[u8], unit_ns: u64) -> Result<Time, Fault> {
         .ok_or(Fault::TooLarge)
 }
 
-/// Splits at runs of blanks into exactly `N` fields; otherwise says how many there are.
+/// Splits at runs of blanks into exactly `N` fields; otherwise returns their number.
 pub(crate) fn blanks<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     exactly(line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()))
 }
@@ -193,26 +193,26 @@ fn exactly<'a, const N: usize>(
     if count == N { Ok(found) } else { Err(count) }
 }
 
-/// The error that a line has `count` columns.
+/// The error for a line with `count` columns.
 #[cold]
 pub(crate) fn columns(count: usize, expected: &'static str) -> LineError {
     let plural = if count == 1 { "" } else { "s" };
     LineError { problem: format!("{count} column{plural}"), expected }
 }
 
-/// The sectors that bytes touch, and whether they begin or end inside one.
+/// The sectors covered by a range of bytes, and a flag for partial sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     /// The first sector.
     pub(crate) sector: u64,
     /// Number of sectors.
     pub(crate) sectors: u32,
-    /// True if sectors are touched in part.
+    /// True if the range begins or ends within a sector.
     pub(crate) rounded: bool,
 }
 
 impl Extent {
-    /// The sectors from byte `offset` on for `bytes`.
+    /// The sectors of `bytes` bytes, starting at byte `offset`.
     pub(crate) fn of(offset: u64, bytes: u64) -> Result<Self, Fault> {
         if bytes == 0 {
             return Err(Fault::Zero);
@@ -225,7 +225,7 @@ impl Extent {
         Ok(Extent { sector, sectors, rounded })
     }
 
-    /// `new` for textual numbers.
+    /// `of` for textual numbers.
     pub(crate) fn parse(offset: &[u8], bytes: &[u8]) -> Result<Self, LineError> {
         let (start, length) = (OFFSET.u64(offset)?, BYTES.u64(bytes)?);
         Extent::of(start, length).map_err(|fault| BYTES.fault(fault, bytes))
@@ -244,11 +244,11 @@ impl Extent {
 #[derive(Debug, Default)]
 pub(crate) struct Names(Vec<Box<[u8]>>);
 
-/// Names that are kept at most, so that no input makes the list grow without end.
+/// Maximum number of names, which bounds memory.
 const NAMES_LIMIT: usize = 4096;
 
 impl Names {
-    /// Number of a new or known `name`; `None` when there are too many or it is too long.
+    /// Number of a new or known `name`; `None` if there are too many names or it is too long.
     pub(crate) fn number(&mut self, name: &[u8]) -> Option<u32> {
         if let Some(known) = self.0.iter().position(|other| **other == *name) {
             return Some(known as u32);

@@ -1,17 +1,17 @@
-//! The source of the bytes of traces and job files: the caller of a workload opens them.
+//! Access to traces and job files: the caller of a workload opens them.
 
 use std::io::{self, Read, Seek};
 use std::sync::Arc;
 
-/// A stream that can also be read from several places.
+/// A stream with random access.
 pub trait Seekable: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Seekable for T {}
 
-/// Opens an input by name, at its start; `"-"` is standard input, which opens only once.
+/// Opens an input by name, at its start; `"-"` is standard input, which can be opened only once.
 pub type Opener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Read + Send>> + Send + Sync>;
 
-/// Opens an input by name for reading from several places, which only files allow.
+/// Opens an input by name for random access, which only files allow.
 pub type SeekableOpener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Seekable>> + Send + Sync>;
 
 /// Source of inputs.
@@ -19,17 +19,17 @@ pub type SeekableOpener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Seekable>> + Se
 pub struct Inputs {
     /// Opens an input as a stream.
     pub open: Opener,
-    /// Opens an input that readers go back and forth in.
+    /// Opens an input with random access.
     pub open_seekable: SeekableOpener,
-    /// True if an input can be opened again, and then begins anew.
+    /// True if an input can be reopened from its start.
     pub is_repeatable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Threads that may be used: with 1, everything is read on the calling thread, when it is needed;
-    /// with more, a trace is read ahead on a thread of its own.
+    /// Maximum number of threads: with 1, everything is read on demand on the calling thread; with
+    /// more, a separate thread reads a trace ahead.
     pub threads: usize,
 }
 
 impl Inputs {
-    /// Inputs that are only streams.
+    /// Inputs without random access.
     pub fn streams(
         open: impl Fn(&str) -> io::Result<Box<dyn Read + Send>> + Send + Sync + 'static,
     ) -> Self {
@@ -61,7 +61,7 @@ impl Inputs {
         }
     }
 
-    /// The options with `threads` threads, at least 1.
+    /// The inputs with `threads` threads, at least 1.
     pub fn with_threads(self, threads: usize) -> Self {
         Inputs { threads: threads.max(1), ..self }
     }
@@ -70,7 +70,7 @@ impl Inputs {
 /// The name of standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Message of an error, without the number of the system.
+/// Message of an error, without the operating system's error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

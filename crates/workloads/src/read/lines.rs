@@ -1,8 +1,8 @@
 //! Reads text line by line: in blocks, in bounded memory and without allocating per line.
 //!
-//! A parser has two ways to read a line. [`LineParser::line`] reads any line and explains errors;
-//! [`LineParser::quick`] reads plain lines at once, and leaves all others to `line`. Both give the
-//! same records, so `line` is the oracle of `quick` (`quick_tests.rs`).
+//! A parser can read a line in two ways. [`LineParser::line`] reads any line and explains errors;
+//! [`LineParser::quick`] reads plain lines fast, and leaves all others to `line`. Both give equal
+//! records, so `line` is the oracle of `quick` (`quick_tests.rs`).
 
 use super::batch::Batch;
 use super::decompress::Input;
@@ -12,7 +12,7 @@ use engine::Time;
 use memchr::{memchr, memrchr};
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes read at once: few system calls, and the requests of a block stay in the cache.
+/// Bytes per read: few system calls, and a block's requests stay in the processor cache.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Parser of response times, ns.
@@ -20,30 +20,30 @@ pub(crate) type ResponseOf = dyn Fn(&[u8]) -> Option<Time> + Send + Sync;
 
 /// Parser of a trace's consecutive lines.
 pub(crate) trait LineParser: Send {
-    /// Content of the next line, given without its end.
+    /// Parses the next line, passed without its line end.
     ///
     /// # Errors
-    /// When it is none that the format has.
+    /// When the line is not valid in this format.
     fn line(&mut self, line: &[u8]) -> Result<Line, LineError>;
 
-    /// The request of the line that `text` begins with, and how many bytes the line takes with its end;
-    /// `None` for a line that is not plain, or whose end is not there, after which nothing has changed.
+    /// The request in the first line of `text`, and the line's length with its end. Returns `None`
+    /// and changes nothing if the line is not plain or incomplete.
     #[inline]
     fn quick(&mut self, _text: &[u8]) -> Option<(Record, usize)> {
         None
     }
 
-    /// Finds the response time that a line of this trace states, where the format does not say it.
+    /// Parser of the response times in this trace's lines, if the format does not declare one.
     fn responses(&self) -> Option<Box<ResponseOf>> {
         None
     }
 
-    /// Tick of the clock of this trace, ns, where the format does not state it.
+    /// Clock tick of this trace, ns, if the format does not declare one.
     fn tick_ns(&self) -> Option<Time> {
         None
     }
 
-    /// Reads plain lines from `at` on, up to the first that is not plain; where that is.
+    /// Parses plain lines from `at` on; returns the offset of the first other line.
     fn quick_lines(&mut self, batch: &mut Batch, mut at: usize) -> usize {
         let text = std::mem::take(&mut batch.text);
         while let Some((record, bytes)) = self.quick(&text[at..batch.filled]) {
@@ -58,7 +58,7 @@ pub(crate) trait LineParser: Send {
     }
 }
 
-/// A parser of lines that stand each for itself, and its quick way.
+/// A stateless line parser with its fast path.
 pub(crate) struct Each<L, Q>(pub(crate) L, pub(crate) Q);
 
 impl<L, Q> LineParser for Each<L, Q>
@@ -85,41 +85,41 @@ impl LineParser for fn(&[u8]) -> Result<Line, LineError> {
 /// The lines of an input, as blocks of whole lines.
 pub(crate) struct Blocks {
     input: Input,
-    /// The beginning of a line whose end was not in the last block.
+    /// The beginning of a line that continues in the next block.
     rest: Vec<u8>,
     number: u64,
 }
 
 /// End of a block.
 pub(crate) enum BlockEnd {
-    /// The last whole line that has come in.
+    /// The last complete line read so far.
     Line,
     /// The end of the input.
     Input,
     /// The beginning of an overlong line.
     TooLong,
-    /// A fault; what came in of the last line is lost.
+    /// A read error; the bytes of the last, incomplete line are lost.
     Fault(io::Error),
 }
 
 impl Blocks {
-    /// Lines of `input` from its start.
+    /// Lines of `input` from its current position.
     pub(crate) fn new(input: Input) -> Self {
         Blocks { input, rest: Vec::new(), number: 0 }
     }
 
-    /// Lines taken.
+    /// Number of lines consumed.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Counts taken lines.
+    /// Counts consumed lines.
     pub(crate) fn took(&mut self, lines: u64) {
         self.number += lines;
     }
 
-    /// Reads the next lines into the text of `batch`, as many as come in at once; at the end of the
-    /// input the last one may lack its end.
+    /// Reads the next lines into the text of `batch`, as many as one read returns; at the end of
+    /// the input the last one may lack its line end.
     pub(crate) fn fetch(&mut self, batch: &mut Batch) -> BlockEnd {
         let text = &mut batch.text;
         text.resize(HEAD_BYTES + BLOCK_BYTES, 0);
@@ -154,7 +154,7 @@ impl Blocks {
     }
 }
 
-/// First line of `text`, without its end; its bytes with its end; whether it has one.
+/// First line of `text` without its end, its length with the end, and true if it has an end.
 pub(crate) fn first_line(text: &[u8]) -> (&[u8], usize, bool) {
     match memchr(b'\n', text) {
         Some(end) => (&text[..end], end + 1, true),

@@ -1,36 +1,37 @@
-//! Headers: the columns of a table by their names.
+//! Table headers: columns by name.
 
 use super::columns::{Columns, Part};
 use super::roles::{Role, plain};
 use options::nearest;
 
-/// The roles that every request has.
+/// The roles that every request needs.
 const NEEDED: [Role; 4] = [Role::Time, Role::Op, Role::Offset, Role::Size];
 
-/// Example of a list of columns.
+/// Example of a column mapping.
 pub(crate) const EXAMPLE: &str = "time=ts,offset=lba*512,size=len,op=rw";
 
-/// The part of the example that a role has.
+/// The part of the example for a role.
 fn example(role: Role) -> &'static str {
     let of_role = |part: &&str| part.split_once('=').is_some_and(|(name, _)| name == role.name());
     EXAMPLE.split(',').find(of_role).unwrap_or(EXAMPLE)
 }
 
-/// Headers of known tables whose columns their names do not explain, and how these are read.
+/// Headers of known tables whose column names are not self-explanatory, with the mapping of their
+/// columns.
 const KNOWN: &[(&[&str], &str)] = &[
     // Tencent CBS 2018, with its documented column names.
     (
         &["timestamp", "offset", "size", "iotype", "volumeid"],
         "time=1:s,offset=2:sectors,size=3:sectors,op=4:0=read,device=5",
     ),
-    // io-tracer (eBPF): a line is written when the request ends, and the command is a process.
+    // io-tracer (eBPF): one line per completed request; `command` is a process name.
     (
         &["timestamp", "pid", "command", "sector", "operation", "size", "latencyms"],
         "end=1,op=5,offset=4:sectors,size=6:bytes,latency=7:ms",
     ),
 ];
 
-/// The place of the column of that name, from 0.
+/// Index of the column with this name.
 pub(crate) fn place(names: &[String], wanted: &str) -> Option<usize> {
     let exactly = names.iter().position(|name| name == wanted);
     exactly.or_else(|| {
@@ -41,7 +42,7 @@ pub(crate) fn place(names: &[String], wanted: &str) -> Option<usize> {
     })
 }
 
-/// Error about a table, with its columns and the option to map them: three lines.
+/// Error about a table, in three lines: with its columns and the option to map them.
 pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String {
     const SHOWN: usize = 12;
     let shown = names[..names.len().min(SHOWN)].join(", ");
@@ -52,15 +53,15 @@ pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String 
     format!("{problem}\n  its columns: {shown}{more}\n  map them: --columns {example}")
 }
 
-/// There is no column of a name that is given.
+/// The error for a column name that does not exist.
 pub(crate) fn no_column(names: &[String], wanted: &str) -> String {
     let near = nearest(wanted, names.iter().map(String::as_str));
     let hint = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
     refusal(names, &format!("there is no column \"{wanted}\"{hint}"), EXAMPLE)
 }
 
-/// The columns of a table by role: given ones, the others by name. Where two could be meant,
-/// `is_it` says of a column whether its values are such.
+/// Maps roles to columns: given ones first, the others by name. Ambiguous names are resolved
+/// by `is_it`, which checks a column's values.
 ///
 /// # Errors
 /// A message of three lines about a missing or ambiguous column.
@@ -121,7 +122,7 @@ pub(crate) fn mapped(
     Err(refusal(names, &problem, &of(example).join(",")))
 }
 
-/// The name of the column that a mapped value is made of.
+/// The name of the column on which a mapped value is based.
 fn base(names: &[String], value: &str) -> String {
     let of_number = super::columns::number_of(value).and_then(|number| names.get(number - 1));
     let name = super::columns::arithmetic(value).map_or(value, |(name, _)| name);
@@ -131,7 +132,7 @@ fn base(names: &[String], value: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The columns of a table that is known by its whole header, or by how that begins.
+/// The mapping of a known table, found by its whole header or the header's beginning.
 fn known(names: &[String]) -> Option<Columns> {
     let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
     let (_, text) = KNOWN.iter().find(|(header, _)| {
@@ -140,8 +141,8 @@ fn known(names: &[String]) -> Option<Columns> {
     text.parse().ok()
 }
 
-/// The names in a line that is the header of a table, and their separator, if not blanks; none of
-/// another text.
+/// The column names in a header line, and their separator unless blanks; `None` if the line is not
+/// a header.
 pub(crate) fn header(line: &str) -> Option<(Vec<String>, Option<u8>)> {
     let line = line.trim_start_matches(['#', ' ']).trim_end();
     let separator = ",;\t|".chars().max_by_key(|mark| line.matches(*mark).count())?;
@@ -151,7 +152,7 @@ pub(crate) fn header(line: &str) -> Option<(Vec<String>, Option<u8>)> {
     } else {
         (line.split_ascii_whitespace().map(str::to_owned).collect(), None)
     };
-    // Words between blanks may be prose.
+    // Words separated by blanks may be prose.
     let has = |role: Role| names.iter().any(|name| role.fits(name));
     if separator.is_none() && ![Role::Time, Role::Offset, Role::Size].into_iter().all(has) {
         return None;

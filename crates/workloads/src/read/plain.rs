@@ -1,14 +1,14 @@
-//! Reads plain lines: fields of digits, letters and single words, eight bytes at a time.
+//! Parses plain lines: fields of digits, letters and single words, eight bytes at a time.
 //!
-//! This parser may give up on valid lines: it gives up on signs, optional blanks, numbers of twenty
-//! digits, and the end of the text; then the format's own parser reads the line, which accepts all
-//! valid forms and explains errors.
+//! This parser may give up on valid lines: on signs, optional blanks, numbers of twenty digits, and
+//! at the end of the text. Then the format's own parser reads the line; it accepts all valid forms
+//! and explains errors.
 
 use crate::record::Record;
 use engine::{Op, SECTOR_BYTES};
 use memchr::memchr;
 
-/// A line being read, with the following text.
+/// A line being parsed, with the text after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a> {
     rest: &'a [u8],
@@ -26,7 +26,7 @@ const TENS: [u64; 19] = {
     tens
 };
 
-/// Number of digits that always fits 64 bits.
+/// Maximum digits that always fit 64 bits.
 const DIGITS: usize = 19;
 
 /// The same byte in each position.
@@ -34,18 +34,18 @@ const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The number of the digits that eight bytes begin with, and how many they are.
+/// The number formed by the leading digits of eight bytes, and the number of digits.
 #[inline]
 fn digits_of_eight(eight: [u8; 8]) -> (u64, usize) {
-    // Digits become 0 to 9; other characters set the highest bit. A carry only goes to bytes behind
-    // the first that is no digit.
+    // Digits become 0 to 9; other characters set the highest bit. A carry only affects bytes after
+    // the first non-digit.
     let values = u64::from_le_bytes(eight) ^ each(b'0');
     let others = ((values.wrapping_add(each(0x76))) | values) & each(0x80);
     let count = others.trailing_zeros() as usize / 8;
     if count == 0 {
         return (0, 0);
     }
-    // Zeros in front, then neighbours are joined: to pairs, to fours, to eight.
+    // Leading zeros are shifted in, then neighbours are combined: to pairs, to fours, to eight.
     let values = values << (64 - 8 * count as u32);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     let low = (pairs & 0x0000_00FF_0000_00FF).wrapping_mul(100 + (1_000_000 << 32));
@@ -54,13 +54,13 @@ fn digits_of_eight(eight: [u8; 8]) -> (u64, usize) {
 }
 
 impl<'a> Plain<'a> {
-    /// The line that `text` begins with.
+    /// The line at the beginning of `text`.
     #[inline]
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Plain { rest: text, bytes: text.len() }
     }
 
-    /// At most 19 digits; how many there are.
+    /// A number of at most 19 digits, and the number of digits.
     #[inline]
     fn digits(&mut self) -> Option<(u64, usize)> {
         let (mut number, mut count) = digits_of_eight(*self.rest.first_chunk()?);
@@ -97,8 +97,8 @@ impl<'a> Plain<'a> {
         self.small().filter(|number| *number > 0)
     }
 
-    /// A number of units of ten to the power of `places`, with or without decimals, the first digit
-    /// beyond them rounding.
+    /// A number in units of ten to the power of `places` ns, with or without decimals, rounded at
+    /// the first digit below.
     #[inline]
     pub(crate) fn decimal(&mut self, places: usize) -> Option<u64> {
         let units = self.number()?.checked_mul(TENS[places])?;
@@ -114,7 +114,7 @@ impl<'a> Plain<'a> {
         units.checked_add(fraction)
     }
 
-    /// A given byte.
+    /// Consumes the given byte.
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) -> Option<()> {
         let (first, rest) = self.rest.split_first()?;
@@ -125,7 +125,7 @@ impl<'a> Plain<'a> {
         Some(())
     }
 
-    /// Any byte but the end of the line.
+    /// Consumes any byte but a line end.
     #[inline]
     pub(crate) fn any(&mut self) -> Option<u8> {
         let (byte, rest) = self.rest.split_first().filter(|(byte, _)| **byte != b'\n')?;
@@ -133,7 +133,7 @@ impl<'a> Plain<'a> {
         Some(*byte)
     }
 
-    /// At least one blank or tab.
+    /// Consumes at least one blank or tab.
     #[inline]
     pub(crate) fn blanks(&mut self) -> Option<()> {
         let before = self.rest.len();
@@ -143,7 +143,7 @@ impl<'a> Plain<'a> {
         (self.rest.len() < before).then_some(())
     }
 
-    /// Text before the next `mark` of the line, which is passed.
+    /// Text before the next `mark` in the line; the mark is consumed.
     #[inline]
     pub(crate) fn until(&mut self, mark: u8) -> Option<&'a [u8]> {
         let length = self.rest.iter().position(|byte| *byte == mark || *byte == b'\n')?;
@@ -153,7 +153,7 @@ impl<'a> Plain<'a> {
         Some(field)
     }
 
-    /// A field of whatever content, before the next `mark` of the line or, without one, a word.
+    /// Skips a field of any content, up to the next `mark` in the line or, without a mark, a word.
     #[inline]
     pub(crate) fn field(&mut self, mark: Option<u8>) -> Option<()> {
         if self.rest.first() == Some(&b'"') {
@@ -174,7 +174,7 @@ impl<'a> Plain<'a> {
         (length > 0).then_some(word)
     }
 
-    /// R, W, Read or Write, with a capital or without.
+    /// R, W, Read or Write, in upper or lower case.
     #[inline]
     pub(crate) fn direction(&mut self) -> Option<Op> {
         let (first, rest) = self.rest.split_first()?;
@@ -197,7 +197,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The end of the line; how many bytes it has with its end.
+    /// Consumes the end of the line; returns the line's length with its end.
     #[inline]
     pub(crate) fn end(mut self) -> Option<usize> {
         let _ = self.byte(b'\r');
@@ -205,14 +205,14 @@ impl<'a> Plain<'a> {
         Some(self.bytes - self.rest.len())
     }
 
-    /// Skips to the end of the line.
+    /// Skips to the end of the line; returns its length with the end.
     #[inline]
     pub(crate) fn skip_to_end(self) -> Option<usize> {
         Some(self.bytes - self.rest.len() + memchr(b'\n', self.rest)? + 1)
     }
 }
 
-/// A request of whole sectors; `None` for any other.
+/// A request of whole sectors; `None` for any other range.
 #[inline]
 pub(crate) fn of_bytes(at: u64, device: u32, op: Op, offset: u64, bytes: u64) -> Option<Record> {
     let whole = (offset | bytes).is_multiple_of(SECTOR_BYTES) && bytes > 0;

@@ -1,10 +1,10 @@
-//! Tests of plain fields: what they read is what the parsers of the formats read.
+//! Tests of plain fields: they agree with the parsers of the formats.
 
 use super::*;
 use crate::read::fields::{Extent, decimal, integer};
 use proptest::prelude::*;
 
-/// The text with its successor in a file.
+/// The text, followed by more text as in a file.
 fn behind(text: &str) -> Vec<u8> {
     format!("{text},and what follows\n").into_bytes()
 }

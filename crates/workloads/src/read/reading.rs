@@ -1,6 +1,6 @@
-//! The request of a split line: of a table's columns, or of a pattern's groups.
+//! The request in a split line: from a table's columns, or from a pattern's groups.
 //!
-//! A completion time becomes an arrival by subtracting the latency and the queueing time.
+//! A completion time becomes an arrival by subtracting the latency and the queue time.
 
 use super::block_events::{EventRequest, left_out, requested};
 use super::clock::Form;
@@ -49,9 +49,9 @@ pub(crate) struct Reading {
     pub(crate) size: Option<Numbers>,
     pub(crate) device: Option<usize>,
     pub(crate) handle: Option<usize>,
-    /// The column of forced unit access, and its bit where the column has more to say.
+    /// The column of forced unit access, and its bit if the column has several flags.
     pub(crate) fua: Option<(usize, Option<u32>)>,
-    /// The column of the event, and the letter of the one that counts.
+    /// The event column, and the letter of the event that counts.
     pub(crate) event: Option<(usize, u8)>,
     /// True for captures of observed events: a time or a disk may be missing, and requests may have
     /// no data.
@@ -73,7 +73,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plainly {
     Nothing,
-    /// A time in units of a power of ten of ns.
+    /// A time in units of 10^n ns.
     Time(usize),
     Word,
     ReadIs(bool),
@@ -95,7 +95,7 @@ impl Reading {
         self.op.is_some()
     }
 
-    /// Nanoseconds in the unit of the times.
+    /// The unit of the times in ns.
     pub(crate) fn tick_ns(&self) -> Option<Time> {
         match self.time.as_ref().or(self.end.as_ref())?.form {
             Form::Unit(unit) => Some(unit),
@@ -103,22 +103,22 @@ impl Reading {
         }
     }
 
-    /// The letter of the event of a line, where lines are events.
+    /// The event letter of a line, if lines are events.
     pub(crate) fn event<'a>(&self, field: impl Fn(usize) -> Option<&'a [u8]>) -> Option<u8> {
         self.event.map(|(index, _)| words::event(field(index).unwrap_or_default()))
     }
 
-    /// Takes note that lines are of a capture.
+    /// Marks the lines as a capture.
     pub(crate) fn capture(&mut self) {
         self.is_capture = true;
     }
 
-    /// Takes note of the event that counts.
+    /// Sets the event that counts.
     pub(crate) fn choose(&mut self, letter: u8) {
         self.event = self.event.map(|(index, _)| (index, letter));
     }
 
-    /// Parser of response times, where the lines state them.
+    /// Parser of response times, if the lines state them.
     pub(crate) fn stating_responses(&self) -> Option<Reading> {
         let states = self.latency.is_some() || (self.end.is_some() && self.time.is_some());
         let (time, end) = (self.time.clone(), self.end.clone());
@@ -126,7 +126,7 @@ impl Reading {
         states.then(|| Reading { time, end, latency, queued, ..Reading::default() })
     }
 
-    /// The response time that a line states, ns.
+    /// The response time stated in a line, ns.
     pub(crate) fn response<'a>(&self, field: impl Fn(usize) -> Option<&'a [u8]>) -> Option<Time> {
         let of = |times: &Times| times.form.ns(field(times.index)?.trim_ascii(), &times.steps).ok();
         let found = match (&self.latency, &self.end, &self.time) {
@@ -139,12 +139,12 @@ impl Reading {
         found.filter(|ns| *ns > 0)
     }
 
-    /// True if the column of the disk is there, and blank.
+    /// True if the disk column exists and is blank.
     fn is_blank<'a>(&self, field: impl Fn(usize) -> Option<&'a [u8]>) -> bool {
         self.device.and_then(field).is_some_and(|text| !text.is_empty())
     }
 
-    /// The line that these fields are.
+    /// Parses the request from a line's fields.
     pub(crate) fn line<'a>(
         &mut self,
         field: impl Fn(usize) -> Option<&'a [u8]>,
@@ -162,7 +162,7 @@ impl Reading {
         }
         let (at, is_early) = self.at(field)?;
         let device = match self.device.map(field).transpose()? {
-            // A blank column: the disk of the request cannot be told. A line without the column has one disk.
+            // A blank column means an unknown disk. A line without the column has one disk.
             Some(b"") if self.is_capture && self.is_blank(&given) => {
                 return Ok(Line::Skip("without_device"));
             }
@@ -176,7 +176,7 @@ impl Reading {
         })
     }
 
-    /// When a request arrives, and whether that was before the trace began.
+    /// Arrival of a request, and true if it was before the start of the trace.
     fn at<'a>(
         &mut self,
         field: impl Fn(usize) -> Result<&'a [u8], LineError>,
@@ -188,7 +188,7 @@ impl Reading {
         let Some(stated) = self.time.as_ref().or(self.end.as_ref()) else { return Ok((0, false)) };
         let (mut stated, is_day) = (ns(stated)?, stated.form == Form::Day);
         if is_day {
-            // A new day after midnight.
+            // The time has passed midnight.
             if stated + 12 * 3600 * S < self.seen.last {
                 self.seen.days += 24 * 3600 * S;
             }
@@ -252,18 +252,18 @@ impl Reading {
                 });
             }
         };
-        // A capture states no valid position of a request without data.
+        // In a capture, a request without data has no valid position.
         if self.is_capture && !op.is_zoned() && whole(&self.size, SIZE)?.0 == 0 {
             return Ok(Line::Skip("without_data"));
         }
         let (first, (bytes, length)) = (whole(&self.offset, OFFSET)?.0, whole(&self.size, SIZE)?);
         if op.is_zoned() && bytes == 0 {
-            // A zone command without a length concerns all zones.
+            // A zone command without a length applies to all zones.
             let sector = first / SECTOR_BYTES;
             return Ok(Line::Record(Record { op, sector, ..Record::flush(at, device) }));
         }
         let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
-        // Reads in a table mostly lack one.
+        // Reads usually have no handle.
         let handle = match self.handle.map_or(Ok(&b""[..]), &field)? {
             b"" | b"-" => Handle::NONE,
             text => Handle::new(HANDLE.u64(text)?),
@@ -285,8 +285,7 @@ impl Reading {
         })
     }
 
-    /// Role of each column up to the last used one; none where a line takes more than the quick way
-    /// knows.
+    /// Role of each column up to the last used one; empty if the fast path cannot read a line.
     pub(crate) fn plainly(&self) -> Vec<Plainly> {
         let time = |times: &Times| match times.form {
             Form::Unit(unit) if times.steps.is_empty() => {
@@ -339,7 +338,7 @@ fn whole(text: &[u8], numbers: &Numbers) -> Result<u64, Fault> {
         return found?.checked_mul(numbers.unit).ok_or(Fault::TooLarge);
     }
     let Some(number) = fixed(text) else {
-        // The slow parser explains the error: too large, or no number.
+        // The slow parser distinguishes the errors: too large, or not a number.
         return super::fields::integer(text, 10).and(Err(Fault::Bad));
     };
     if numbers.steps.is_empty() && number % ONE != 0 {
@@ -353,7 +352,7 @@ fn whole(text: &[u8], numbers: &Numbers) -> Result<u64, Fault> {
 /// Meaning of an operation's field.
 enum Asked {
     Op(Op),
-    /// A flush, and then this.
+    /// A flush, followed by this operation.
     AfterFlush(Op),
     /// Letters of the block layer, possibly a flush and a write.
     Letters,
@@ -361,7 +360,7 @@ enum Asked {
     Nothing,
 }
 
-/// Meaning of a field of that kind.
+/// Meaning of an operation field.
 fn operation(text: &[u8], directions: &Directions) -> Result<Asked, LineError> {
     let bad = || OP.fault(Fault::Bad, text);
     match directions {

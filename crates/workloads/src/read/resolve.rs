@@ -13,9 +13,9 @@ use options::Invalid;
 
 const KEY: &str = "workload.columns";
 
-/// The fields of lines: names, and values of the first lines to detect units.
+/// The fields of lines: their names, and the first lines' values, from which units are detected.
 pub(crate) struct Sample<'a> {
-    /// Empty for columns known by number only.
+    /// Empty if columns have only numbers.
     pub(crate) names: &'a [String],
     pub(crate) rows: Vec<Vec<&'a [u8]>>,
 }
@@ -25,7 +25,7 @@ impl Sample<'_> {
         self.rows.iter().filter_map(move |row| row.get(index).map(|it| it.trim_ascii()))
     }
 
-    /// True if a column's values suit its role, to resolve ambiguous names.
+    /// True if a column's values suit its role; resolves ambiguous names.
     pub(crate) fn is_it(&self, role: Role, index: usize) -> bool {
         let name = self.names.get(index).map_or("", String::as_str);
         match role {
@@ -37,7 +37,7 @@ impl Sample<'_> {
     }
 }
 
-/// Reader of the columns, with missing ones found by name.
+/// Resolves the columns, finding missing ones by name.
 pub(crate) fn reading(
     given: Option<&Columns>,
     draws: bool,
@@ -65,10 +65,10 @@ pub(crate) fn reading(
     }
 }
 
-/// The reading of columns that are mapped.
+/// Resolves mapped columns.
 ///
 /// # Errors
-/// When there is no such column, or the unit of one is said nowhere.
+/// When a column does not exist or its unit is not stated.
 fn resolved(columns: &Columns, sample: &Sample<'_>) -> Result<Reading, String> {
     let (mut time, mut end, mut latency, mut queued) = (None, None, None, None);
     let (mut op, mut offset, mut size, mut event) = (None, None, None, None);
@@ -155,7 +155,7 @@ fn missing_unit(part: &Part) -> String {
     format!("the unit of {} is missing; expected {}", part.role.name(), Columns::EXPECTED)
 }
 
-/// The unit of a column: as it is written, as its name says, or the default.
+/// The unit of a column: stated, implied by its name, or the default.
 fn unit(part: &Part, sample: &Sample<'_>, index: usize, steps: &[Step], default: &str) -> String {
     if !part.unit.is_empty() {
         return part.unit.clone();

@@ -1,7 +1,7 @@
-//! Roles of columns, and the names by which tables call such columns.
+//! Roles of columns, and the column names that imply them.
 
-/// Declares the roles of columns with their words and with the names that tables give them, as letters
-/// and digits alone. A "block" or an "lba" has no size that everybody agrees on.
+/// Declares the roles of columns with their words and the usual column names, reduced to letters
+/// and digits. "block" and "lba" are not among them, because their size is ambiguous.
 macro_rules! roles {
     ($($role:ident = $word:literal: $names:literal;)*) => {
         /// Role of a column.
@@ -44,12 +44,12 @@ roles! {
 }
 
 impl Role {
-    /// The role of that word.
+    /// The role with this word.
     pub(crate) fn named(word: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.name() == word)
     }
 
-    /// True if a column of that name has this role.
+    /// True if a column of this name has the role.
     pub(crate) fn fits(self, name: &str) -> bool {
         let name = plain(name);
         self.names().split_ascii_whitespace().any(|known| known == name)

@@ -1,8 +1,8 @@
-//! SCSI commands by their operation code, as traces of virtual disks give them (SPC-4, SBC-3).
+//! SCSI commands by operation code, as in traces of virtual disks (SPC-4, SBC-3).
 
 use engine::Op;
 
-/// Operation of a command, or `None` for one that neither moves, discards nor flushes blocks.
+/// Operation of a command, or `None` if it neither moves, discards nor flushes blocks.
 pub(crate) fn operation(code: u64) -> Option<Op> {
     match code {
         0x08 | 0x28 | 0xA8 | 0x88 => Some(Op::Read),

@@ -1,8 +1,8 @@
 //! The files of one blktrace trace: siblings by number, or the members of a tar.
 //!
-//! Only the first is named. Siblings end at the first number for which there is no file. Members
-//! of a tar are found by a pass over it and then read by opening it again for each, so that memory
-//! does not grow with it; from standard input that cannot be done.
+//! The user names only the first file. Siblings end at the first missing number. A first pass finds
+//! the members of a tar; each is then read through its own open file, so memory does not grow with
+//! the tar. Standard input cannot be read this way.
 
 use super::decompress::{Input, decompress};
 use super::head::HEAD_BYTES;
@@ -11,24 +11,24 @@ use super::source::{Opening, u32_at};
 use crate::error::BuildError;
 use std::io::{self, Cursor, ErrorKind, Read};
 
-/// The format whose files have siblings.
+/// The format with sibling files.
 pub(crate) const FORMAT: &str = "blktrace";
 
-/// Begin of an event: `BLK_IO_TRACE_MAGIC`, whose low byte is the version, here 7.
+/// Magic number of an event: `BLK_IO_TRACE_MAGIC`, whose low byte is the version, here 7.
 pub(crate) const MAGIC: u32 = 0x6561_7400 | 7;
 
 /// Text before the processor's number in a file's name.
 const INFIX: &str = ".blktrace.";
 
-/// Processors at most, so that a name cannot make us open files without end.
+/// Maximum number of processors, which bounds the number of opened files.
 const FILES_LIMIT: usize = 4096;
 
-/// True if the bytes begin with an event, and if so, whether it is big-endian.
+/// Byte order if the bytes begin with an event; true for big-endian.
 pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
     [false, true].into_iter().find(|big| bytes.len() >= 4 && u32_at(bytes, 0, *big) == MAGIC)
 }
 
-/// Parts of `name` before and behind its number, if it is the first file of a trace.
+/// Parts of `name` before and after its number, if it is the first file of a trace.
 pub(crate) fn prefix(name: &str) -> Option<(&str, &str)> {
     let (before, after) = name.rsplit_once(INFIX)?;
     let rest = after.strip_prefix('0')?;
@@ -36,8 +36,8 @@ pub(crate) fn prefix(name: &str) -> Option<(&str, &str)> {
     whole.then(|| (&name[..before.len() + INFIX.len()], rest))
 }
 
-/// Opens `name`, or the first file of the blktrace of that name if there is no such file; says
-/// which it is.
+/// Opens `name` or, if it does not exist, the first file of the blktrace with that name; returns
+/// the name opened.
 pub(crate) fn open_first(inputs: &Inputs, name: &str) -> io::Result<(Input, String)> {
     match (inputs.open)(name) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -48,7 +48,7 @@ pub(crate) fn open_first(inputs: &Inputs, name: &str) -> io::Result<(Input, Stri
     }
 }
 
-/// Every input of the trace with its beginning, which is also still in the input.
+/// Every input of the trace with a copy of its beginning.
 pub(crate) fn all(opening: Opening<'_>) -> Result<Vec<(Input, Vec<u8>)>, BuildError> {
     let Opening { name, inputs, input, head, .. } = opening;
     let failed = |name: &str, error: &io::Error| {
@@ -78,7 +78,7 @@ pub(crate) fn all(opening: Opening<'_>) -> Result<Vec<(Input, Vec<u8>)>, BuildEr
     Ok(found)
 }
 
-/// An input with a copy of its beginning.
+/// Copies the beginning of an input.
 fn begun(mut input: Input) -> io::Result<(Input, Vec<u8>)> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -87,19 +87,19 @@ fn begun(mut input: Input) -> io::Result<(Input, Vec<u8>)> {
 
 const BLOCK: usize = 512;
 
-/// The header of a tar's member (POSIX ustar): the size of its content, if it is a plain file.
+/// The header of a tar member (POSIX ustar): the size of its content, and true for a plain file.
 struct Member {
     bytes: u64,
     file: bool,
 }
 
 impl Member {
-    /// Reads a header; `None` if this is none.
+    /// Parses a header; `None` if the block is not a header.
     fn parse(block: &[u8; BLOCK]) -> Option<Self> {
         if &block[257..262] != b"ustar" {
             return None;
         }
-        // The sum of the header's bytes with blanks for the sum itself.
+        // The checksum of the header, in which the checksum's own bytes count as blanks.
         let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
         let field: u64 = block[148..156].iter().map(|byte| u64::from(*byte)).sum();
         if octal(&block[148..156])? != sum - field + 8 * u64::from(b' ') {
@@ -120,7 +120,7 @@ fn octal(field: &[u8]) -> Option<u64> {
     u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
 }
 
-/// True if the bytes begin a tar in which a file begins with blktrace's magic number.
+/// True if the bytes begin a tar with a file that begins with blktrace's magic number.
 pub(crate) fn tar_holds_events(head: &[u8]) -> bool {
     let mut rest = head;
     while let Some(block) = rest.first_chunk::<BLOCK>() {
@@ -135,7 +135,7 @@ pub(crate) fn tar_holds_events(head: &[u8]) -> bool {
     false
 }
 
-/// Every file of the tar `name` that holds events.
+/// Every file of the tar `name` that contains events.
 fn members(inputs: &Inputs, name: &str, mut tar: Input) -> io::Result<Vec<(Input, Vec<u8>)>> {
     let mut places = Vec::new();
     let mut at: u64 = 0;

@@ -1,7 +1,7 @@
-//! Building blocks of binary readers: a source of records, and the bytes behind it.
+//! Building blocks of binary readers: a source of records, and its bytes.
 //!
-//! A source tells faults of a single record, which may be tolerated, from those after which
-//! nothing can be read.
+//! A source distinguishes faults of a single record, which may be tolerated, from faults after
+//! which no record can be read.
 
 use super::batch::Batch;
 use super::decompress::Input;
@@ -11,14 +11,14 @@ use super::stated::ReadOptions;
 use crate::record::{Clock, LineError, Record};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-/// Why a source does not deliver.
+/// Reasons for a source to fail.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// The record is faulty; the next may be right.
+    /// The record is faulty; the next one may be valid.
     Record(LineError),
     /// The input fails or ends inside a record.
     Input(io::Error),
-    /// The rest of the input makes no sense.
+    /// The rest of the input is invalid.
     Lost(String),
 }
 
@@ -34,10 +34,10 @@ impl From<LineError> for Unreadable {
     }
 }
 
-/// Records that a source reads at once.
+/// Maximum records per read of a source.
 pub(crate) const BATCH_RECORDS: usize = 4096;
 
-/// Records from a binary format, many at once.
+/// Records of a binary format, read in batches.
 pub(crate) trait Source: Send {
     /// Adds the next records to the batch; `false` at the end.
     ///
@@ -48,8 +48,7 @@ pub(crate) trait Source: Send {
     /// Number of records read, of any kind.
     fn number(&self) -> u64;
 
-    /// From when the times of this file count, where that is not the same for every file of the
-    /// format.
+    /// Zero point of this file's times, if it is not common to all files of the format.
     fn clock(&self) -> Option<Clock> {
         None
     }
@@ -62,11 +61,11 @@ pub(crate) trait Source: Send {
 
 /// A source that reads one record at a time.
 pub(crate) trait OneByOne: Send {
-    /// The next record, or `None` at the end; lines left out on the way are noted in `batch`, which
-    /// takes the record later.
+    /// The next record, or `None` at the end; skipped lines are noted in `batch`, to which the
+    /// record is added later.
     ///
     /// # Errors
-    /// As [`Unreadable`] says.
+    /// See [`Unreadable`].
     fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable>;
 
     /// Number of records read, of any kind.
@@ -87,13 +86,13 @@ impl<S: OneByOne> Source for S {
     }
 }
 
-/// Start of a binary reader.
+/// Arguments for opening a binary reader.
 pub(crate) struct Opening<'a> {
     /// The name of the input.
     pub(crate) name: &'a str,
     /// Source of further inputs.
     pub(crate) inputs: &'a Inputs,
-    /// Input from its start, decompressed.
+    /// Decompressed input at its start.
     pub(crate) input: Input,
     /// Beginning of the input.
     pub(crate) head: &'a Head<'a>,
@@ -101,10 +100,10 @@ pub(crate) struct Opening<'a> {
     pub(crate) options: &'a ReadOptions,
 }
 
-/// Bytes read at once.
+/// Buffer size.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A stream of fixed little pieces.
+/// A stream read in fixed-size pieces.
 pub(crate) struct Bytes {
     input: BufReader<Input>,
     taken: u64,
@@ -116,7 +115,7 @@ impl Bytes {
         Bytes { input: BufReader::with_capacity(BUFFER_BYTES, input), taken: 0 }
     }
 
-    /// The next `N` bytes; `None` if the input ends before them, an error if it ends among them.
+    /// The next `N` bytes; `None` if the input ends before them, an error if it ends within them.
     pub(crate) fn take<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
         let mut piece = [0; N];
         if let Some(ready) = self.input.buffer().first_chunk::<N>() {
@@ -139,18 +138,18 @@ impl Bytes {
         Ok(Some(piece))
     }
 
-    /// Bytes read and not consumed.
+    /// Bytes buffered and not yet consumed.
     pub(crate) fn ready(&self) -> &[u8] {
         self.input.buffer()
     }
 
-    /// Takes as many of the bytes that are [ready](Bytes::ready).
+    /// Consumes `count` of the [ready](Bytes::ready) bytes.
     pub(crate) fn took(&mut self, count: usize) {
         self.input.consume(count);
         self.taken += count as u64;
     }
 
-    /// Passes over `count` bytes; an error if there are fewer.
+    /// Skips `count` bytes; an error if the input ends before.
     pub(crate) fn skip(&mut self, count: u64) -> io::Result<()> {
         if count <= self.input.buffer().len() as u64 {
             self.input.consume(count as usize);
@@ -169,7 +168,7 @@ fn ended(taken: u64, rest: usize) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, problem)
 }
 
-/// A little- or big-endian number at a place in a record.
+/// A little- or big-endian number at an offset in a record.
 macro_rules! number_at {
     ($($name:ident: $type:ty),*) => {$(
         /// The number at `place`, which must lie in the record.

@@ -1,6 +1,6 @@
 //! Properties of a trace stated by the user, because the file lacks them.
 //!
-//! Where nothing is stated and the file does not say it, readers refuse rather than guess.
+//! Readers never guess: a missing property that the user does not state is an error.
 
 use super::columns::Columns;
 use options::Invalid;
@@ -34,7 +34,7 @@ options::choices! {
 }
 
 impl TimeUnit {
-    /// Nanoseconds in the unit; `None` if it is the format's own.
+    /// Length of the unit in nanoseconds; `None` for the format's own unit.
     pub(crate) fn ns(self) -> Option<u64> {
         match self {
             TimeUnit::Own => None,
@@ -53,15 +53,15 @@ pub struct ReadOptions {
     pub time_unit: TimeUnit,
     /// Columns of a table without a known format.
     pub columns: Option<Columns>,
-    /// The pattern of the lines that are requests, whose groups are columns.
+    /// The pattern of lines that are requests; its groups are columns.
     pub pattern: Option<String>,
     /// The `-f` format of blkparse.
     pub layout: Option<String>,
-    /// Arrival event.
+    /// Event that counts as the arrival.
     pub event: BlockEvent,
-    /// Share of reads to draw where the file has no direction, 0 to 1.
+    /// Share of reads to draw if the file has no direction, 0 to 1.
     pub read_share: Option<f64>,
-    /// The seed of those draws.
+    /// Seed for drawing directions.
     pub seed: u64,
     /// Maximum number of unreadable lines or records to skip.
     pub skip_bad: u64,
@@ -80,7 +80,7 @@ impl ReadOptions {
         ]
     }
 
-    /// True if a key, with its section, is stated; a key that may not be left out always is.
+    /// True if a key, given with its section, is stated; always true for other keys.
     pub(crate) fn states(&self, path: &str) -> bool {
         let key = path.trim_start_matches("workload.");
         self.stated().into_iter().find(|(it, _)| *it == key).is_none_or(|(_, is)| is)
@@ -103,7 +103,7 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// The stated time unit, ns, of a format that does not carry one.
+    /// The stated time unit in ns, for a format without a unit.
     pub(crate) fn stated_unit_ns(&self, format: &str) -> Result<u64, Invalid> {
         self.time_unit.ns().ok_or_else(|| {
             let problem = format!(

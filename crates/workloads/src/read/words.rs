@@ -1,12 +1,12 @@
-//! Words and letters for operations and events, as tables and captures have them.
+//! Words and letters for operations and events in tables and captures.
 
 use engine::Op;
 
-/// Meaning of a text for an operation.
+/// Meaning of an operation's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Op(Op),
-    /// Letters of the block layer, which may mean a flush and a write.
+    /// Letters of the block layer, which may mean both a flush and a write.
     Letters,
 }
 
@@ -17,7 +17,7 @@ const WORDS: &[(Op, &[&str])] = &[
     (Op::Flush, &["f", "flush", "sync", "fsync", "diskflush"]),
 ];
 
-/// Operation meant by a word or letters.
+/// Operation for a word or letters.
 pub(crate) fn operation(text: &[u8]) -> Option<Said> {
     let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
     let by_word = WORDS.iter().find(|(_, words)| words.iter().any(is));
@@ -31,7 +31,7 @@ pub(crate) fn operation(text: &[u8]) -> Option<Said> {
     (letters && (1..=8).contains(&text.len())).then_some(Said::Letters)
 }
 
-/// blkparse's letter for the name of an event of the block layer.
+/// blkparse's letter for the name of a block-layer event.
 pub(crate) fn event(text: &[u8]) -> u8 {
     if let [letter] = text {
         return *letter;

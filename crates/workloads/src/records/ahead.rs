@@ -1,23 +1,22 @@
-//! Reads a trace ahead on a thread of its own, while what was read before is used.
+//! Reads a trace ahead on a separate thread while earlier batches are used.
 //!
-//! The thread decompresses and parses, and nothing else: which requests there are, in which order and
-//! with which errors, is decided by the file alone, so that results do not depend on the thread. A few
-//! batches go round between both sides, which bounds memory and how far is read
-//! ahead. Dropping this ends the thread and waits for it.
+//! The thread only decompresses and parses. Requests, their order and errors depend on the file
+//! alone, so results do not depend on the thread. A few batches circulate between both sides, which
+//! bounds memory and the distance read ahead. Dropping this value ends the thread and waits for it.
 
 use super::producer::Producer;
 use crate::read::batch::Batch;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Batches that go round: one in use, one being filled, and two for when either side is slow.
+/// Batches in circulation: one in use, one being filled, and two to absorb delays.
 const BATCHES: usize = 4;
 
 /// Source of batches.
 pub(super) enum Feeder {
-    /// This thread, on demand.
+    /// The current thread, on demand.
     Here(Producer),
-    /// From another.
+    /// A separate thread.
     Ahead(Ahead),
 }
 
@@ -30,7 +29,7 @@ impl Feeder {
         }
     }
 
-    /// Puts the next batch in the place of one that was used, which was not the last.
+    /// Replaces a used batch, which was not the last, by the next one.
     pub(super) fn next(&mut self, batch: &mut Batch) {
         match self {
             Feeder::Here(producer) => producer.fill(batch),
@@ -39,9 +38,9 @@ impl Feeder {
     }
 }
 
-/// The thread, and the way to and fro.
+/// The reading thread and its channels.
 pub(super) struct Ahead {
-    /// Batches to fill; none any more from the moment this is dropped.
+    /// Batches to fill; `None` while this value is dropped.
     used: Option<SyncSender<Batch>>,
     filled: Option<Receiver<Batch>>,
     begin: Option<SyncSender<Producer>>,
@@ -49,7 +48,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// A thread that waits for a trace to read.
+    /// Starts a thread that waits for a trace.
     fn new() -> std::io::Result<Ahead> {
         let (begin, begun) = sync_channel::<Producer>(1);
         let (used, to_fill) = sync_channel::<Batch>(BATCHES);
@@ -75,7 +74,7 @@ impl Ahead {
         if let Err(back) = begin.send(producer) {
             return Feeder::Here(back.0);
         }
-        // The first batch handed in is the last one.
+        // The last batch is supplied by the first call of `next`.
         for _ in 1..BATCHES {
             self.give_back(Batch::default());
         }
@@ -100,7 +99,7 @@ impl Ahead {
         unreachable!("the thread that reads the trace ended early");
     }
 
-    /// Ends and joins the thread: at most for what it is reading.
+    /// Ends the thread and joins it; it completes at most its current batch.
     fn stop(&mut self) {
         self.begin = None;
         self.used = None;

@@ -1,15 +1,15 @@
-//! Doubts about a detected format: its numbers may be of another unit.
+//! Plausibility of a detected format: its numbers may be in another unit.
 
 use crate::record::Record;
 use engine::{Op, SECTOR_BYTES};
 
-/// No drive, and no volume of drives that a trace is taken on, is larger: 1 PiB.
+/// Upper bound on the size of traced drives and volumes: 1 PiB.
 const LARGEST_SPAN: u64 = (1 << 50) / SECTOR_BYTES;
-/// Requests are seldom larger, and not in the mean: 8 MiB.
+/// Upper bound on the mean request size: 8 MiB.
 const LARGEST_MEAN: u64 = (8 << 20) / SECTOR_BYTES;
-/// Bytes are multiples of this, sectors rarely.
+/// Offsets in bytes are usually multiples of this, offsets in sectors rarely.
 const PAGE: u64 = 4096;
-/// Fewer requests may be multiples of that by chance.
+/// Minimum number of requests: fewer may be multiples by chance.
 const ENOUGH: usize = 4;
 
 /// Evidence against sectors as the unit of the first requests of a trace.

@@ -1,6 +1,5 @@
-//! Compares the reader with a simple one that reads line by line: same requests, numbers, lines,
-//! counts and messages, whatever the pieces in which the input comes in, and with a thread or
-//! without.
+//! Compares the reader with a simple line-by-line reader: equal requests, numbers, lines, counts
+//! and messages, for any split of the input into pieces, and with or without a thread.
 
 use super::*;
 use crate::formats::tests::stated;
@@ -63,7 +62,7 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     };
     let mut parser = match parser {
         Ok(parser) => parser,
-        // The beginning decides, such as a first line of names, of which a declared column is none.
+        // The head decides: for example, a declared column may be missing from a header line.
         Err(error) => return Told { error: Some(error.to_string()), ..told },
     };
     let stating = parser.responses();
@@ -185,7 +184,7 @@ fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
     }
 }
 
-/// Lines of a format: the lines of its sample repeated with other digits.
+/// Lines of a format: its sample's lines repeated with other digits.
 fn lines(format: &Format, count: usize, seed: u64) -> Vec<Vec<u8>> {
     let sample = (format.sample)();
     let lines: Vec<&[u8]> =
@@ -250,7 +249,7 @@ fn a_declared_column_that_a_first_line_of_names_lacks_is_refused_as_by_the_oracl
 
 /// An endless input that reports its drop.
 struct Endless {
-    /// Lives as long as the input.
+    /// Shared reference that lives as long as the input.
     _held: Arc<()>,
     text: Vec<u8>,
 }
@@ -288,7 +287,7 @@ fn a_reader_that_is_dropped_leaves_no_thread() {
     assert!(matches!(records.feeder, Feeder::Here(_)), "standard input may never end");
 }
 
-/// An input that breaks the reader.
+/// An input that panics when read.
 struct Panics(usize);
 
 impl Read for Panics {

@@ -1,5 +1,5 @@
-//! Makes batches of requests from a trace: parses lines or binary records in turn, skips permitted
-//! unreadable ones, draws missing values, and reports the position of errors.
+//! Produces batches of requests from a trace: parses lines or binary records in order, skips
+//! tolerated unreadable ones, draws missing values, and reports the position of errors.
 
 use crate::read::batch::Batch;
 use crate::read::faults::{broken, error_at};
@@ -13,7 +13,7 @@ use engine::{Op, Random, WorkloadError, Xoshiro256};
 pub(super) struct Producer {
     pub(super) name: String,
     pub(super) body: Body,
-    /// Lines or records that may still be unreadable.
+    /// Number of further unreadable lines or records to tolerate.
     pub(super) tolerated: u64,
     pub(super) directions: Option<Directions>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Directions {
     pub(super) random: Xoshiro256,
 }
 
-/// Count of drawn directions.
+/// Name of the count of drawn directions.
 const DRAWN: &str = "drawn_directions";
 
 impl Directions {
@@ -38,7 +38,7 @@ impl Directions {
         if self.random.unit() < self.read_share { Op::Read } else { Op::Write }
     }
 
-    /// Draws for the requests of the batch from `first` on.
+    /// Draws directions for the requests of the batch from `first` on.
     fn draw_all(&mut self, batch: &mut Batch, first: usize) {
         for index in first..batch.records.len() {
             batch.records[index].op = self.draw();
@@ -47,14 +47,14 @@ impl Directions {
     }
 }
 
-/// Why a trace cannot be read on.
+/// Reason for the end of reading.
 enum Stop {
     End,
     Error(WorkloadError),
 }
 
 impl Producer {
-    /// Fills the batch with the next requests: none only with the last batch.
+    /// Fills the batch with the next requests; only the last batch may be empty.
     pub(super) fn fill(&mut self, batch: &mut Batch) {
         batch.clear();
         let stop = match self.body {
@@ -101,7 +101,7 @@ impl Producer {
         None
     }
 
-    /// Takes every line of the batch's text.
+    /// Parses every line of the batch's text.
     fn take_lines(&mut self, batch: &mut Batch) -> Option<Stop> {
         let mut at = 0;
         while at < batch.filled {
@@ -123,7 +123,7 @@ impl Producer {
         None
     }
 
-    /// Takes the line at `at`, of any kind; returns how many bytes it has with its end.
+    /// Parses any kind of line at `at`; returns its length with the line end.
     fn take_line(&mut self, batch: &mut Batch, at: usize) -> Result<usize, Stop> {
         let Body::Lines { parser, .. } = &mut self.body else { return Err(Stop::End) };
         let (line, bytes, has_end) = first_line(&batch.text[at..batch.filled]);
@@ -210,7 +210,7 @@ impl Producer {
         ))
     }
 
-    /// An error about the line or record read last.
+    /// An error about the last line or record.
     #[cold]
     fn error(&self, problem: &str) -> Stop {
         let is_text = matches!(self.body, Body::Lines { .. });

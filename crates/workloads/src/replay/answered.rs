@@ -2,10 +2,10 @@
 
 use engine::Time;
 
-/// Position of a replay with gaps from completion to request.
+/// State of a replay with gaps from completion to request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answered {
-    /// A request is under way.
+    /// True while a request is outstanding.
     pub(super) waits: bool,
     /// Recorded arrival of the last request.
     asked: Time,

@@ -1,4 +1,4 @@
-//! Coverage of a replay: of the addresses, and by device.
+//! Coverage of a replay: pages by sketch, and requests by device.
 
 use super::selection::Spans;
 use crate::record::Record;
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 pub(super) struct Covered {
     end_sector: u64,
     pages: Sketch,
-    /// Requests of each device; of at most [`Spans::LIMIT`].
+    /// Number of requests by device, for at most [`Spans::LIMIT`] devices.
     volumes: BTreeMap<u32, u64>,
 }
 
 impl Covered {
-    /// Takes note of a request.
+    /// Records a request.
     #[inline]
     pub(super) fn note(&mut self, record: &Record) {
         if self.volumes.len() < Spans::LIMIT || self.volumes.contains_key(&record.device) {

@@ -1,5 +1,5 @@
-//! The requests of a trace that are replayed, in the order of its file: the requests of the chosen devices,
-//! up to a limit, once more for each repetition.
+//! The replayed requests of a trace in file order: of the selected devices, up to a limit, once per
+//! repetition.
 
 use super::covered::Covered;
 use super::keys::Trace;
@@ -16,7 +16,7 @@ use engine::{Time, WorkloadError};
 use options::Invalid;
 use std::collections::BTreeSet;
 
-/// Devices that a message names.
+/// Maximum number of devices in a message.
 const SHOWN: usize = 8;
 
 /// The file of a trace, which can be reopened.
@@ -28,10 +28,10 @@ pub(super) struct TraceFile {
 }
 
 impl TraceFile {
-    /// The file that the keys name.
+    /// The file named by the keys.
     ///
     /// # Errors
-    /// When they state what cannot be.
+    /// When a key is invalid.
     pub(super) fn new(options: &Trace, context: &Context) -> Result<Self, Invalid> {
         Ok(TraceFile {
             inputs: context.inputs.clone(),
@@ -46,10 +46,10 @@ impl TraceFile {
         (self.inputs.is_repeatable)(&self.path)
     }
 
-    /// Records from the first on.
+    /// Opens the file at its first record.
     ///
     /// # Errors
-    /// When it cannot be opened, or is no trace.
+    /// When the file cannot be opened or is not a trace.
     pub(super) fn open(&self) -> Result<Records, BuildError> {
         let found = Records::open(&self.inputs, &self.path, self.format, &self.read_options);
         found.map_err(|error| match error {
@@ -70,24 +70,24 @@ pub(super) struct Feed {
     devices: Devices,
     selection: Selection,
     limit: u64,
-    /// Requests of this repetition that are still to be read.
+    /// Requests left to read in this repetition.
     left: u64,
     is_overlaid: bool,
     covered: Covered,
     first_device: Option<u32>,
     other_device: u64,
     left_out_device: u64,
-    /// The first devices that were left out, while no request was taken.
+    /// The first unselected devices, recorded until a request is selected.
     not_chosen: BTreeSet<u32>,
     /// Skipped or changed records of earlier repetitions.
     earlier: Counted,
 }
 
 impl Feed {
-    /// Begins to read.
+    /// Opens the file for reading.
     ///
     /// # Errors
-    /// When the file cannot be opened, or is no trace.
+    /// When the file cannot be opened or is not a trace.
     pub(super) fn new(file: TraceFile, options: &Trace) -> Result<Self, BuildError> {
         let limit = options.requests.unwrap_or(u64::MAX);
         Ok(Feed {
@@ -142,7 +142,7 @@ impl Feed {
         &self.covered
     }
 
-    /// Begins the next repetition: opens the file once more.
+    /// Starts the next repetition: reopens the file.
     pub(super) fn repeat(&mut self) -> Result<(), WorkloadError> {
         self.left = self.limit;
         self.earlier.merge(&self.records.counts());
@@ -152,7 +152,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Why no request was taken, if none was.
+    /// The error if no request was selected.
     pub(super) fn nothing(&self) -> Option<WorkloadError> {
         if self.first_device.is_some() {
             return None;
@@ -181,7 +181,7 @@ impl Feed {
         self.left = 0;
     }
 
-    /// Requests of other devices that share the addresses of the first, or were skipped for that.
+    /// Requests of other devices: overlaid on the first device's addresses, or skipped.
     pub(super) fn notices(&self) -> [(&'static str, u64); 2] {
         [
             ("other_device_requests", self.other_device),
@@ -216,7 +216,7 @@ impl Survey {
     /// Reads `file` to its end or replay limit.
     ///
     /// # Errors
-    /// When it cannot be read, or has more devices than are kept apart.
+    /// When the file cannot be read or has too many devices.
     pub(super) fn new(file: &TraceFile, options: &Trace) -> Result<Self, BuildError> {
         let mut records = file.open()?;
         let mut survey = Survey { spans: Spans::default(), requests: 0 };

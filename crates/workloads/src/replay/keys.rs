@@ -116,7 +116,7 @@ impl Trace {
     /// The named format, if any.
     ///
     /// # Errors
-    /// When there is no such format.
+    /// When the format does not exist.
     pub fn named_format(&self) -> Result<Option<&'static Format>, Invalid> {
         self.format.as_deref().map(format_named).transpose()
     }
@@ -124,7 +124,7 @@ impl Trace {
     /// Options of the reader, with the seed for drawn values.
     ///
     /// # Errors
-    /// When the columns are none.
+    /// When the columns are invalid.
     pub fn read_options(&self, seed: u64) -> Result<ReadOptions, Invalid> {
         Ok(ReadOptions {
             time_unit: self.time_unit,
@@ -138,19 +138,19 @@ impl Trace {
         })
     }
 
-    /// True if addresses must be known before the first request.
+    /// True if the spans of addresses must be known before the first request.
     pub(super) fn needs_survey(&self) -> bool {
         self.beyond == Beyond::Scale
             || self.combine != Combine::Overlay
             || self.loop_places == LoopPlaces::Moved
     }
 
-    /// True if knowing them is useful, and the trace can be reread.
+    /// True if known spans are useful, provided that the trace can be reread.
     pub(super) fn wants_survey(&self) -> bool {
         self.beyond == Beyond::Span
     }
 
-    /// Refuses keys that fit no trace.
+    /// Refuses keys that are invalid for every trace.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         if self.path.is_empty() {
             let problem = "a trace needs the path of a file";

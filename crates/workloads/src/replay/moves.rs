@@ -1,4 +1,4 @@
-//! The places of repetitions of a trace: repetitions of a sample cover all of its span.
+//! Address shifts of a trace's repetitions: repetitions of a sample cover the whole span.
 
 use crate::units::PAGE_SECTORS;
 
@@ -13,12 +13,12 @@ options::choices! {
     }
 }
 
-/// The unit of a move, sectors. No drive maps more together, so that aligned requests stay aligned.
+/// Unit of a shift, sectors. No drive has larger mapping units, so aligned requests stay aligned.
 const UNIT: u64 = 128;
-/// 2^64 over the golden ratio: its multiples are spread evenly however many there are (Knuth, TAOCP 6.4).
+/// 2^64 over the golden ratio: any number of its multiples is evenly spread (Knuth, TAOCP 6.4).
 const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The move of a repetition.
+/// The address shift of a repetition.
 #[derive(Debug)]
 pub(super) struct Moves {
     /// The end of all requests, sectors.
@@ -29,7 +29,7 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// The move of a repetition on that span, sectors. Repetition 0 is not moved.
+    /// The shift of a repetition of a trace with this span, sectors. Repetition 0 is not shifted.
     pub(super) fn new(span: u64, repetition: u64) -> Self {
         let mut moves = Moves { span, repetition, by: 0 };
         moves.aim();
@@ -47,7 +47,8 @@ impl Moves {
         self.by = ((part * u128::from(self.span / UNIT)) >> 64) as u64 * UNIT;
     }
 
-    /// The new first sector of a request at `sector`. A request that ends beyond the span does not move.
+    /// The shifted first sector of a request at `sector`. A request that ends beyond the span is
+    /// not shifted.
     #[inline]
     pub(super) fn place(&self, sector: u64, sectors: u32) -> u64 {
         let Some(last) = self.span.checked_sub(u64::from(sectors)).filter(|it| *it >= sector)
@@ -57,7 +58,7 @@ impl Moves {
         let round = self.span / UNIT * UNIT;
         let moved = sector + self.by;
         let moved = if moved > last && moved >= round { moved - round } else { moved };
-        // At the end of the span there may be no room at the same place of a page.
+        // Near the end of the span the offset within a page may not fit.
         if moved <= last { moved } else { last - last % PAGE_SECTORS }
     }
 }
@@ -80,7 +81,7 @@ mod tests {
             }
             units.len()
         };
-        // Random draws would give 632 different places, then 865.
+        // Random draws would cover 632 different places, then 865.
         assert!(covered(1000) > 800);
         assert_eq!(covered(1000), 1000);
     }

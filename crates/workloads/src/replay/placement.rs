@@ -1,7 +1,7 @@
 //! Maps the addresses of a trace to a device that may be smaller than the traced one.
 //!
-//! All results lie within the capacity. Requests that fit are never moved unless the whole trace is
-//! scaled; a request larger than the device is refused whatever the choice.
+//! All results lie within the capacity. Requests that fit stay in place unless the whole trace is
+//! scaled; a request larger than the device is always refused.
 
 use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ options::choices! {
     }
 }
 
-/// The rule, bound to a capacity.
+/// The address mapping for a given capacity.
 #[derive(Debug)]
 pub(crate) enum FixedPlace {
     /// Refuse addresses beyond the capacity.
@@ -57,7 +57,7 @@ pub(crate) enum Misplaced {
     Beyond,
     /// The request exceeds the capacity.
     TooLarge,
-    /// The pages that the trace touches are more than the device has.
+    /// The trace touches more pages than the device has.
     Full,
 }
 
@@ -83,11 +83,11 @@ impl FixedPlace {
     }
 }
 
-/// Compaction of a trace's pages: pages take their places in the order of their first touch.
+/// Compaction of a trace's pages: device pages are assigned in order of first touch.
 #[derive(Debug)]
 pub(crate) struct Dense {
     capacity: u64,
-    /// Device page of each trace page; never more than the device has.
+    /// Device page by trace page; at most the capacity.
     places: HashMap<u64, u64>,
 }
 
@@ -132,22 +132,23 @@ impl Dense {
 /// Minimum chunks of a device with enough pages.
 const CHUNKS: u64 = 1024;
 
-/// Sectors of a chunk: of the largest power of two pages of which the device has [`CHUNKS`].
+/// Sectors per chunk: the largest power of two of pages for which the device has [`CHUNKS`] chunks.
 pub(crate) fn chunk(capacity: u64) -> u64 {
     let pages = (capacity / PAGE_SECTORS / CHUNKS).max(1);
     PAGE_SECTORS << pages.ilog2()
 }
 
-/// Scales the number of the chunk that `sector` is in, keeps the sector's place within it, and backs off by
-/// whole pages until the request begins at `last` or before. Several chunks of the trace come to lie on one.
+/// Scales the chunk number of `sector` and keeps the sector's offset in the chunk; then moves back
+/// by whole pages until the request begins at `last` or before. Several chunks of the trace may
+/// share one of the device.
 fn shrink(sector: u64, capacity: u64, span: u64, last: u64) -> u64 {
     let chunk = chunk(capacity);
     let place = u128::from(sector / chunk) * u128::from(capacity / chunk)
         / u128::from(span.div_ceil(chunk));
-    // The place is below capacity / chunk, because the sector is below the span.
+    // `place` is below capacity / chunk, because the sector is below the span.
     let scaled = place as u64 * chunk + sector % chunk;
     let back = scaled.saturating_sub(last).next_multiple_of(PAGE_SECTORS);
-    // Only a request nearly as large as the device has no aligned place.
+    // Only a request nearly as large as the device has no aligned position.
     scaled.checked_sub(back).unwrap_or(last)
 }
 

@@ -1,24 +1,24 @@
-//! Puts arrivals in order of time that are nearly in order already.
+//! Sorts nearly sorted arrivals by time.
 //!
-//! An item leaves as soon as nothing that may still come can precede it; equal times leave in order
-//! of arrival here. Memory is bounded: what steps back further than the window, or than the
-//! buffer holds, is refused.
+//! An item is released once no later item can precede it; equal times keep their order. Memory is
+//! bounded: an item that steps back further than the window, or than the full buffer has released,
+//! is refused.
 
 use engine::Time;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Items held at once, at most: enough for the window of a busy trace, and a few MB.
+/// Maximum number of buffered items: enough for the window of a busy trace, and a few MB.
 const CAPACITY: usize = 1 << 16;
 
 /// A buffer of items that step back in time by at most a window.
 pub(crate) struct Reorder<T> {
     window_ns: Time,
-    /// Items in order: each as late as the one before, or later.
+    /// Items in order: each no earlier than its predecessor.
     ordered: VecDeque<Held<T>>,
     /// The other items, few in a nearly ordered trace.
     others: BinaryHeap<Reverse<Held<T>>>,
-    /// From which newest time on the earliest item may leave, if that can be.
+    /// Newest time from which the earliest item may be released, if the buffer is not empty.
     due: Option<Time>,
     pushed: u64,
     previous: Time,
@@ -27,15 +27,15 @@ pub(crate) struct Reorder<T> {
     backward_steps: u64,
 }
 
-/// Why an item cannot be put in order.
+/// Errors when sorting an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Late {
-    /// The item is behind the newest time by more than the window.
+    /// The item precedes the newest time by more than the window.
     BeyondWindow {
         /// The newest time seen, ns.
         newest: Time,
     },
-    /// The item is within the window, but the full buffer has released its place.
+    /// The item is within the window, but the full buffer has released later items.
     BeyondBuffer {
         /// Time of the last released item, ns.
         released: Time,
@@ -97,7 +97,7 @@ impl<T> Reorder<T> {
         self.backward_steps
     }
 
-    /// Takes the next item.
+    /// Adds the next item.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> Result<(), Late> {
         if self.newest.saturating_sub(at) > self.window_ns {
@@ -124,15 +124,14 @@ impl<T> Reorder<T> {
         Ok(())
     }
 
-    /// Returns the earliest item if no later one can precede it; `ended` says that none comes any
-    /// more.
+    /// Returns the earliest item if no later one can precede it; with `ended`, no items follow.
     #[inline]
     pub(crate) fn pop(&mut self, ended: bool) -> Option<(Time, T)> {
         let is_settled = self.due.is_some_and(|due| self.newest >= due);
         if is_settled || ended { self.take() } else { None }
     }
 
-    /// Gives the earliest item back.
+    /// Removes the earliest item.
     fn take(&mut self) -> Option<(Time, T)> {
         let held = if self.is_next_out_of_order() {
             self.others.pop()?.0
@@ -149,7 +148,7 @@ impl<T> Reorder<T> {
         self.ordered.front().is_none_or(|first| other.key() < first.key())
     }
 
-    /// Finds when the earliest item may leave.
+    /// Determines when the earliest item may be released.
     #[inline]
     fn find_due(&mut self) {
         let mut earliest = self.ordered.front().map(|first| first.at);

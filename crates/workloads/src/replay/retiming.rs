@@ -1,6 +1,7 @@
-//! From recorded to replayed times: where they begin, gaps, repetitions.
+//! Maps recorded to replayed times: start, gaps, repetitions.
 //!
-//! Times come in order. A repetition begins one mean gap after the last request of the one before.
+//! Times are non-decreasing. A repetition begins one mean gap after the last request of the
+//! preceding one.
 
 use engine::Time;
 
@@ -10,17 +11,17 @@ pub(crate) struct Retiming {
     recorded_start: bool,
     max_gap_ns: Time,
     duration_ns: Time,
-    /// When this repetition begins in the replay; not known before its first request.
+    /// Start of this repetition in the replay; unknown before its first request.
     base: Option<Time>,
-    /// The repetition's newest time, as the trace and as the replay count it.
+    /// The newest time of this repetition, on the trace's clock and on the replay's.
     newest: Option<(Time, Time)>,
     taken: u64,
     shortened: u64,
 }
 
 impl Retiming {
-    /// A replay from the recorded start or from 0, in which no gap is longer than `max_gap_ns`,
-    /// and which lasts for less than `duration_ns`.
+    /// A replay from the recorded start or from 0, with gaps of at most `max_gap_ns` and a duration
+    /// below `duration_ns`.
     pub(crate) fn new(recorded_start: bool, max_gap_ns: Time, duration_ns: Time) -> Self {
         Retiming {
             recorded_start,
@@ -38,7 +39,7 @@ impl Retiming {
         self.shortened
     }
 
-    /// Replay time of the trace's `at`; `None` if the duration is over by then.
+    /// Replay time of the trace's `at`; `None` if the duration is exceeded.
     pub(crate) fn place(&mut self, at: Time) -> Option<Time> {
         let (before, elapsed) = self.newest.unwrap_or((at, 0));
         let gap = at.saturating_sub(before);

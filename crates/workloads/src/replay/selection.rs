@@ -27,7 +27,7 @@ pub enum Devices {
     All,
     /// The device of the first request.
     First,
-    /// These.
+    /// The listed devices.
     These(Vec<u32>),
 }
 
@@ -37,7 +37,7 @@ impl Devices {
         "all, first, or device numbers such as \"0,2\" (Linux devices also as \"8:16\")";
 }
 
-/// A device's number, which Linux writes as major and minor.
+/// A device number; Linux devices as major and minor number.
 fn number(text: &str) -> Option<u32> {
     match text.split_once(':') {
         None => text.parse().ok(),
@@ -129,7 +129,7 @@ impl Setting for Devices {
     options::leaf_body!(Self::EXPECTED, Self::values(), |value: &Self| value.to_string());
 }
 
-/// The choice while a trace is read.
+/// The selection while a trace is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     devices: Devices,
@@ -137,7 +137,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// A choice before the first request.
+    /// A selection before the first request.
     pub(crate) fn new(devices: &Devices) -> Self {
         Selection { devices: devices.clone(), first: None }
     }
@@ -153,15 +153,15 @@ impl Selection {
     }
 }
 
-/// The spans of devices, from which follows where each begins if they are concatenated.
+/// The spans of devices, which determine the start of each if they are concatenated.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spans(BTreeMap<u32, u64>);
 
 impl Spans {
-    /// Devices at most, so that no trace makes the map grow without end.
+    /// Maximum number of devices, which bounds memory.
     pub(crate) const LIMIT: usize = 1 << 16;
 
-    /// Takes note that a device reaches up to a sector; `false` if there are too many devices.
+    /// Extends a device's span to the sector `end`; `false` if there are too many devices.
     pub(crate) fn note(&mut self, device: u32, end: u64) -> bool {
         if self.0.len() == Spans::LIMIT && !self.0.contains_key(&device) {
             return false;
@@ -171,7 +171,7 @@ impl Spans {
         true
     }
 
-    /// The largest.
+    /// The largest span.
     pub(crate) fn largest(&self) -> u64 {
         self.0.values().copied().max().unwrap_or(0)
     }
@@ -181,7 +181,7 @@ impl Spans {
         self.0.keys().copied()
     }
 
-    /// The sum, each up to a multiple of `unit`, and where in it each device begins.
+    /// The sum of spans, each rounded up to a multiple of `unit`, and the start of each device.
     pub(crate) fn concatenated(&self, unit: u64) -> (u64, BTreeMap<u32, u64>) {
         let mut end: u64 = 0;
         let mut starts = BTreeMap::new();

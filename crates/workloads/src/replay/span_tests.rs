@@ -5,7 +5,8 @@ use super::*;
 use crate::kind::WorkloadKind;
 use crate::read::inputs::Inputs;
 
-/// The first sectors of the requests of `text` on a device of `capacity` sectors, of which each stands for `scale`.
+/// The first sectors of the requests of `text` on a device of `capacity_sectors`, simulated at
+/// 1/`scale`.
 fn places(text: &str, capacity_sectors: u64, scale: u32) -> (Vec<u64>, Replayed) {
     let inputs = Inputs::memory("t", text.as_bytes());
     replayed(capacity_sectors, scale, inputs).unwrap()
@@ -52,7 +53,7 @@ fn what_fits_a_whole_drive_stays_where_it_is() {
 
 #[test]
 fn on_a_part_of_a_drive_a_trace_has_its_share_of_the_whole() {
-    // 1,024 chunks of 16 pages; the drive is four times as large.
+    // 1,024 chunks of 16 pages; the full-size drive is four times as large.
     let capacity = 1024 * 16 * 8;
     let quarter: Vec<String> = (0..1024).map(|it| line(it, it as u64 * 128)).collect();
     let (sectors, replayed) = places(&quarter.concat(), capacity, 4);
@@ -70,7 +71,7 @@ fn what_is_sequential_stays_so_within_chunks() {
     let (sectors, _) = places(&lines.concat(), capacity, 64);
     let breaks = sectors.windows(2).filter(|pair| pair[1] != pair[0] + 8).count();
     assert_eq!(breaks, 63);
-    // The chunks that come to lie on one page range do so in turn.
+    // Chunks mapped to one page range use its pages in turn.
     assert!(sectors.iter().all(|it| *it < 128), "{sectors:?}");
 }
 
@@ -112,7 +113,7 @@ fn replays_of_a_sample_come_to_cover_its_span() {
     assert_eq!(distinct(LoopPlaces::Same, 400, 0), once);
     assert_eq!(distinct(LoopPlaces::Moved, 1, 0), once, "the first stays");
     assert!(distinct(LoopPlaces::Moved, 400, 0).len() > 8_000);
-    // A pass of preconditioning has numbers above the loops.
+    // A preconditioning pass has numbers above the loops.
     assert_ne!(distinct(LoopPlaces::Moved, 1, 1), once);
 }
 

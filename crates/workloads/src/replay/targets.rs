@@ -1,4 +1,4 @@
-//! Targets of the requests of a trace on the device: volume, address in it, and splitting.
+//! Targets of a trace's requests on the device: volume, address in the volume, and splitting.
 
 use super::keys::Trace;
 use super::moves::{LoopPlaces, Moves};
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 
 /// Mapping of all requests.
 pub(super) struct Targets {
-    /// Each volume of the device that is used.
+    /// The volumes of the device that are in use.
     volumes: Vec<Target>,
     volume_sectors: u64,
-    /// Position of each device, unless all start at the first volume.
+    /// Start of each device, unless all start at the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
-    /// Move of this repetition, for repetitions at new places.
+    /// Address shift of this repetition, if repetitions are shifted.
     moves: Option<Moves>,
     beyond: Beyond,
-    /// True once the trace's spans are known.
+    /// True if the trace's spans are known.
     is_surveyed: bool,
-    /// The pieces of the request placed last, if there are several.
+    /// The pieces of the last request, if it was split.
     pieces: Vec<(u64, u32)>,
     shifted: u64,
     misaligned: u64,
@@ -32,7 +32,7 @@ pub(super) struct Targets {
     split: u64,
 }
 
-/// Destination of requests.
+/// Address mapping of a volume.
 enum Target {
     Fixed(FixedPlace),
     Dense(Dense, u64),
@@ -51,7 +51,7 @@ impl Target {
     }
 }
 
-/// Position of a traced device.
+/// Start of a traced device.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     volume: usize,
@@ -59,7 +59,7 @@ struct Place {
 }
 
 impl Targets {
-    /// The device that `context` describes; `spans` are known where the keys need them.
+    /// Targets on the device of `context`; `spans` are given if the keys need them.
     ///
     /// # Errors
     /// When the trace has more devices than the device has volumes, and each needs its own.
@@ -94,13 +94,13 @@ impl Targets {
         }
     }
 
-    /// The pieces, as first sector and length, of the request placed last if it is not in one.
+    /// The pieces of the last request, as first sector and length, if it was split.
     pub(super) fn pieces(&self) -> &[(u64, u32)] {
         &self.pieces
     }
 
-    /// Finds the destination of a request: its first sector if it stays in one piece, or none if it
-    /// has [`Targets::pieces`].
+    /// Determines the destination of a request: its first sector, or `None` if it was split into
+    /// [`Targets::pieces`].
     #[inline]
     pub(super) fn place(&mut self, record: &Record) -> Result<Option<u64>, Misplaced> {
         let start = if self.places.is_empty() {
@@ -134,10 +134,10 @@ impl Targets {
         }
     }
 
-    /// Why a request has no place, in a sentence.
+    /// Explains a misplaced request in a sentence.
     #[cold]
     pub(super) fn explain(&self, misplaced: Misplaced, record: &Record) -> String {
-        // All volumes are alike.
+        // All volumes have equal capacity.
         let capacity = self.volumes[0].capacity();
         let what = if self.volumes.len() > 1 { "volume" } else { "device" };
         let device = format!(
@@ -164,7 +164,7 @@ impl Targets {
         }
     }
 
-    /// Name of the address mapping; of scaled ones the bytes of a chunk.
+    /// Name of the address mapping, and for scaled ones the bytes of a chunk.
     pub(super) fn mapping(&self) -> (&'static str, Option<u64>) {
         match self.volumes[0] {
             Target::Fixed(FixedPlace::Shrink { capacity, .. }) => {
@@ -179,7 +179,7 @@ impl Targets {
     /// Number of relocated requests, by reason.
     pub(super) fn notices(&self) -> [(&'static str, u64); 4] {
         let moved = match self.volumes[0] {
-            // The results report default treatment separately.
+            // Results report the default mapping separately.
             Target::Fixed(FixedPlace::Shrink { .. }) if self.beyond == Beyond::Span => "",
             Target::Fixed(FixedPlace::Shrink { .. }) => "scaled_requests",
             Target::Fixed(FixedPlace::Refuse { .. } | FixedPlace::Wrap { .. }) => {
@@ -196,7 +196,7 @@ impl Targets {
     }
 }
 
-/// Volumes for requests, and the position of each device.
+/// The volumes, and the start of each traced device.
 fn places(
     options: &Trace,
     context: &Context,
@@ -225,7 +225,7 @@ fn places(
     };
     let mut span = span.saturating_add(options.align_shift);
     if options.beyond == Beyond::Span {
-        // The span counts for the whole device, of which this is a part.
+        // The span applies to the full-size device, of which this is a part.
         span = span.max(capacity.saturating_mul(u64::from(context.scale)));
     }
     let target = || match options.beyond {

@@ -1,11 +1,11 @@
-//! Spreads requests that share a time, because the trace's clock is coarse, over the clock's tick.
+//! Spreads requests that share a time, because of the trace's coarse clock, over the clock's tick.
 //!
-//! Of n requests in a tick, the first stays and each other follows the nth part of a tick later.
+//! The first of n requests in a tick stays; each next one follows a further nth of a tick later.
 
 use engine::Time;
 use std::collections::VecDeque;
 
-/// Maximum number of requests in a tick: some 30 MB.
+/// Maximum number of requests in a tick: about 30 MB.
 const CAPACITY: usize = 1 << 20;
 
 /// A buffer of the requests of one tick.
@@ -23,7 +23,7 @@ impl<T> TickSpread<T> {
     /// Requests in a tick that can be spread.
     pub(crate) const CAPACITY: usize = CAPACITY;
 
-    /// An empty buffer for a clock that counts in `tick_ns`.
+    /// An empty buffer for a clock with tick `tick_ns`.
     pub(crate) fn new(tick_ns: Time) -> Self {
         TickSpread {
             tick_ns,
@@ -41,7 +41,7 @@ impl<T> TickSpread<T> {
         self.moved
     }
 
-    /// Takes the next request, in order of time; `false` if there are too many in its tick.
+    /// Adds the next request, in time order; `false` if there are too many in its tick.
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
         if at != self.tick {
             self.settle();
@@ -51,7 +51,7 @@ impl<T> TickSpread<T> {
         self.waiting.len() < CAPACITY
     }
 
-    /// Ends the tick: its requests are all there.
+    /// Ends the tick: all its requests are known.
     pub(crate) fn settle(&mut self) {
         if self.ready.is_empty() {
             std::mem::swap(&mut self.ready, &mut self.waiting);

@@ -1,5 +1,4 @@
-//! A file in the interface of the Parquet library: read from several places, in pieces that it
-//! owns.
+//! A file as the Parquet library reads it: from several positions, in chunks that the library owns.
 
 use crate::read::inputs::Seekable;
 use bytes::Bytes;
@@ -8,14 +7,14 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, Read, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A file that the library reads from several places.
+/// A file that the Parquet library reads from several positions.
 pub(super) struct Chunks {
     file: Arc<Mutex<Box<dyn Seekable>>>,
     bytes: u64,
 }
 
 impl Chunks {
-    /// A file with its full length.
+    /// Wraps a file and determines its length.
     pub(super) fn new(mut file: Box<dyn Seekable>) -> io::Result<Self> {
         let bytes = file.seek(SeekFrom::End(0))?;
         Ok(Chunks { file: Arc::new(Mutex::new(file)), bytes })
@@ -45,7 +44,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// The file from some place on.
+/// The file from a position to its end.
 pub(super) struct Part {
     file: Arc<Mutex<Box<dyn Seekable>>>,
     at: u64,

@@ -1,8 +1,9 @@
-//! The column of words, which are few, as a column of their codes.
+//! Reads the column of operation words as integer codes.
 //!
-//! The library hands out each word as a share of the page that it is in, which costs more than all other columns of a
-//! row. So the words of a page are replaced before it is decoded: of a dictionary its entries, which leaves the
-//! pages that refer to it as they are.
+//! The library returns each word as a reference-counted slice of its page, which costs more than
+//! all other columns of a row. So words are replaced by codes before a page is decoded. In a
+//! dictionary encoding only the dictionary's entries are replaced; pages that refer to it stay
+//! unchanged.
 
 use engine::Op;
 use parquet::basic::{Encoding, Repetition, Type as Physical};
@@ -14,7 +15,7 @@ use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::{ColumnDescriptor, Type};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Words that are no operation, with codes above those of the operations.
+/// Words that are not operations; their codes follow those for operations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Codes(Arc<Mutex<Vec<Vec<u8>>>>);
 
@@ -41,7 +42,7 @@ impl Codes {
         Op::ALL.get(code as usize).copied()
     }
 
-    /// The word of a code that is no operation.
+    /// The word for a code that is not an operation.
     pub(super) fn other(&self, code: u64) -> Vec<u8> {
         let others = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (code as usize).checked_sub(Op::ALL.len());
@@ -54,7 +55,8 @@ impl Codes {
         codes.extend(words.iter().map(|word| self.of(word.data())));
     }
 
-    /// A reader of a column of words: of their codes where its encoding is known here.
+    /// A reader for a column of words; it yields codes if the column's encodings are supported
+    /// here.
     pub(super) fn reader(
         &self,
         group: &dyn RowGroupReader,
@@ -65,7 +67,7 @@ impl Codes {
             Encoding::PLAIN,
             Encoding::PLAIN_DICTIONARY,
             Encoding::RLE_DICTIONARY,
-            // For the levels that mark nulls.
+            // RLE encodes the levels that mark nulls.
             Encoding::RLE,
         ];
         if !column.encodings().all(|encoding| known.contains(&encoding)) {
@@ -84,7 +86,7 @@ impl Codes {
     }
 }
 
-/// Pages of a column of words, replaced by codes.
+/// Pages of a column of words, with words replaced by codes.
 struct Replaced {
     pages: Box<dyn PageReader>,
     has_levels: bool,
@@ -96,7 +98,7 @@ fn broken() -> ParquetError {
 }
 
 impl Replaced {
-    /// Replaces the values behind the levels of a page: each word is its length and its bytes.
+    /// Replaces the values after the levels of a page: each word is its length and its bytes.
     fn replace(&self, page: &[u8], levels: usize) -> Result<Vec<u8>, ParquetError> {
         let (levels, mut rest) = page.split_at_checked(levels).ok_or_else(broken)?;
         let mut replaced = levels.to_vec();

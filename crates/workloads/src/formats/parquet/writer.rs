@@ -1,6 +1,7 @@
-//! Writes a trace as Parquet, a group of rows at a time.
+//! Writes a trace as Parquet, one row group at a time.
 //!
-//! The column of handles is written where the first group names one, so that other traces stay as small as they are.
+//! The column of placement handles is written only if the first row group contains one, so other
+//! traces stay small.
 
 use crate::formats::writing::{HANDLE_LOST, Lost};
 use crate::record::{Losses, Record};
@@ -14,7 +15,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Handle of a request without one.
+/// Number for a request without a placement handle.
 pub const NO_HANDLE: u64 = 255;
 
 const COLUMNS: &str = "required int64 at_ns (integer(64, false));
@@ -24,7 +25,7 @@ const COLUMNS: &str = "required int64 at_ns (integer(64, false));
     required int32 sectors (integer(32, false));
     required boolean fua;";
 const HANDLE: &str = "required int32 handle (integer(32, false));";
-/// Rows in a group that is written: some MB in memory.
+/// Rows per written row group: a few MB in memory.
 pub(super) const GROUP_ROWS: usize = 1 << 17;
 
 pub(super) fn write(

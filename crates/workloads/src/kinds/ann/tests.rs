@@ -1,4 +1,4 @@
-//! Closed forms of searches, without a device.
+//! Closed-form checks of searches, without a device.
 
 #![expect(clippy::float_cmp, reason = "counts are whole numbers")]
 
@@ -6,7 +6,7 @@ use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Random, Request, Time, Xoshiro256};
 
-/// 10,000 vectors; log 64 of them is 2.2, and 20/4 hops read the list: 7.2 less 2.
+/// Hops: 10,000 vectors need log 64 = 2.2, the list 20/4 = 5, in total 7.2, minus 2 cached ones.
 const SMALL: &str = "vectors = 10000\nlist = 20\nsearches = 2000\nload = false\n";
 
 fn run<T>(text: &str, takes: T) -> (Vec<Asked>, impl Fn(&str) -> f64 + use<T>)
@@ -31,11 +31,11 @@ fn a_search_reads_its_beam_in_each_of_its_hops() {
     ] {
         let (asked, count) = run(text, |_| 1000);
         let beam = if text == "beam = 2" { 2.0 } else { 4.0 };
-        // A fraction of a hop is random: 2,000 searches know it to 3 hundredths.
+        // The fraction of a hop is random: 2,000 searches estimate it to within 0.03.
         let found = count("ann_hops") / count("ann_searches");
         assert!((found - hops).abs() < 0.04, "{text}: {found}, {hops}");
         assert_eq!(asked.len() as f64, beam * count("ann_hops"));
-        // h W 4 KiB bytes a search.
+        // A search reads h W 4 KiB bytes.
         assert!(asked.iter().all(|it| it.request.sectors == 8 && it.request.op == Op::Read));
         assert_eq!(count("ann_searches"), 2000.0);
     }
@@ -43,7 +43,8 @@ fn a_search_reads_its_beam_in_each_of_its_hops() {
 
 #[test]
 fn one_search_at_a_time_takes_hops_of_the_slowest_of_its_reads() {
-    // Reads of an exponential law with mean 100 us: the slowest of four takes 100 us x (1 + 1/2 + 1/3 + 1/4).
+    // Exponential read times with mean 100 us: the slowest of four takes 100 us x (1 + 1/2 + 1/3 +
+    // 1/4).
     let mut random = Xoshiro256::new(7, 0);
     let takes = move |_: &Request| (-1e5 * libm::log(1.0 - random.unit())) as Time;
     let (_, count) = run("outstanding = 1", takes);
@@ -55,16 +56,17 @@ fn one_search_at_a_time_takes_hops_of_the_slowest_of_its_reads() {
 
 #[test]
 fn throughput_is_reads_a_second_by_reads_of_a_search() {
-    // A device with places for 64 requests of 100 us each is never full with 16 searches of 4 reads.
+    // The device serves 64 requests of 100 us each in parallel; 16 searches of 4 reads never exceed
+    // that.
     let (asked, count) = run("outstanding = 16", |_| 100_000);
     let seconds = asked.iter().map(|it| it.end).max().unwrap() as f64 * 1e-9;
     let iops = asked.len() as f64 / seconds;
     let searches = count("ann_searches") / seconds;
     let of_search = 4.0 * count("ann_hops") / count("ann_searches");
     assert!((searches / (iops / of_search) - 1.0).abs() < 1e-9);
-    // 16 x 4 reads in flight all the time, but for the last searches.
+    // 16 x 4 reads are always in flight, except during the last searches.
     assert!((iops / (64.0 / 1e-4) - 1.0).abs() < 0.02, "{iops}");
-    // Searches wait for completions: more than that is never outstanding.
+    // Searches wait for completions, so this limit is never exceeded.
     let events = asked.iter().flat_map(|it| [(it.at, 1), (it.end, -1)]);
     let mut events: Vec<(Time, i32)> = events.collect();
     events.sort_unstable();
@@ -77,10 +79,10 @@ fn throughput_is_reads_a_second_by_reads_of_a_search() {
 
 #[test]
 fn nodes_are_packed_into_sectors_and_large_ones_take_several() {
-    // 128 numbers of 4 bytes and 65 of 4 are 772 bytes: 5 in a block, 2,000 blocks.
+    // 128 numbers of 4 bytes and 65 numbers of 4 bytes are 772 bytes: 5 per block, 2,000 blocks.
     let end = |text: &str| run(text, |_| 1000).0.iter().map(|it| it.blocks().end).max().unwrap();
     assert_eq!(end(""), 2000);
-    // 1,536 numbers: 6,404 bytes, two blocks a node.
+    // 1,536 numbers: 6,404 bytes, two blocks per node.
     let (asked, _) = run("dimensions = 1536\nsearches = 10000", |_| 1000);
     assert!(asked.iter().all(|it| it.request.sectors == 16 && it.blocks().start % 2 == 0));
     assert_eq!(asked.iter().map(|it| it.blocks().end).max(), Some(20_000));

@@ -1,4 +1,4 @@
-//! Closed forms of the cache, without a device.
+//! Closed-form checks of the cache, without a device.
 
 use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
@@ -25,7 +25,7 @@ fn asked(text: &str) -> Vec<Asked> {
 /// Blocks of small objects: the first half.
 const BUCKETS: u64 = 1 << 13;
 
-/// The blocks written, in order.
+/// The blocks written, in time order.
 fn written(asked: &[Asked]) -> impl Iterator<Item = u64> + '_ {
     asked.iter().filter(|it| it.request.op == Op::Write).flat_map(Asked::blocks)
 }

@@ -1,4 +1,4 @@
-//! Closed forms of checkpoints, without a device.
+//! Closed-form checks of checkpoints, without a device.
 
 use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
@@ -6,7 +6,7 @@ use engine::{Op, Request, Time};
 
 const SMALL: &str = "ranks = 4\nrank_size = '8MiB'\nfiles = 2\n";
 
-/// A request takes 1 us for each block, a flush 3 us, and a trim 1 us.
+/// Service times: 1 us per block of a read or write, 3 us for a flush, 1 us for a trim.
 fn takes(request: &Request) -> Time {
     match request.op {
         Op::Flush => 3000,
@@ -15,7 +15,7 @@ fn takes(request: &Request) -> Time {
     }
 }
 
-/// The requests of a config on such a device.
+/// The requests of a config against this device.
 fn asked(text: &str) -> (Vec<Asked>, Vec<(&'static str, u64)>) {
     let mut workload = build("checkpoint", &format!("{SMALL}{text}")).unwrap();
     (against(&mut *workload, usize::MAX, takes), workload.notices())
@@ -32,7 +32,7 @@ fn notice(notices: &[(&'static str, u64)], name: &str) -> u64 {
 #[test]
 fn the_burst_is_that_of_all_ranks_and_the_mean_gap_is_the_period() {
     let (asked, notices) = asked("period = '10ms'\ncheckpoints = 7");
-    // 4 ranks of 8 MiB, seven times; all but the last two are trimmed.
+    // 4 ranks write 8 MiB each, seven times; all but the last two checkpoints are trimmed.
     assert_eq!(bytes(&asked, Op::Write), 7 * (32 << 20));
     assert_eq!(bytes(&asked, Op::Trim), 5 * (32 << 20));
     assert_eq!(asked.iter().filter(|it| it.request.op == Op::Flush).count(), 7 * 8);
@@ -57,12 +57,13 @@ fn the_burst_is_that_of_all_ranks_and_the_mean_gap_is_the_period() {
 
 #[test]
 fn without_a_period_it_is_that_of_young() {
-    // C = 2.054 ms and M = 1 s: sqrt(2 C M) = 64.09 ms; lost share at the optimum sqrt(2 C/M) = 6.4 %.
+    // C = 2.054 ms and M = 1 s: sqrt(2 C M) = 64.09 ms; the lost share at the optimum is sqrt(2
+    // C/M) = 6.4 %.
     let (_, notices) = asked("mtbf = '1s'\ncheckpoints = 5");
     let period = notice(&notices, "checkpoint_period_ns") as f64;
     let expected = (2.0 * 2.054e-3_f64).sqrt() * 1e9;
     assert!((period / expected - 1.0).abs() < 1e-6, "{period} {expected}");
-    // The example of the literature: 5.29 TB at 100 GB/s and M = 3 h make 1069 s, of which 9.9 % are lost.
+    // Published example: 5.29 TB at 100 GB/s and M = 3 h give a period of 1069 s, with 9.9 % lost.
     let (c, m) = (52.9_f64, 10_800.0);
     let t = (2.0 * c * m).sqrt();
     assert!((t - 1069.0).abs() < 1.0 && (c / t + t / (2.0 * m) - 0.099).abs() < 5e-4);
@@ -70,7 +71,7 @@ fn without_a_period_it_is_that_of_young() {
 
 #[test]
 fn no_rank_goes_on_before_the_barrier_and_no_address_is_used_before_its_trim_is_answered() {
-    // Ranks of different speed: requests of the second file of a rank are slow.
+    // Ranks with different speeds: requests for the second file of a rank are slow.
     let mut workload =
         build("checkpoint", &format!("{SMALL}period = '1ns'\ncheckpoints = 6")).unwrap();
     let mut number = 0u64;
@@ -82,12 +83,13 @@ fn no_rank_goes_on_before_the_barrier_and_no_address_is_used_before_its_trim_is_
     let mut trimmed = 0;
     for (at, trim) in asked.iter().enumerate().filter(|(_, it)| it.request.op == Op::Trim) {
         trimmed += 1;
-        // Only trims are in progress, and writes to their ranges follow the completion.
+        // During a trim only other trims are in progress; writes to its range follow its
+        // completion.
         assert!(asked[..at].iter().all(|it| it.request.op == Op::Trim || it.end <= trim.at));
         assert!(asked[at..].iter().all(|it| it.request.op == Op::Trim || it.at >= trim.end));
     }
     assert!(trimmed >= 4);
-    // Each write goes to free addresses.
+    // Every write targets free addresses.
     let mut holds = vec![false; 1 << 18];
     for it in &asked {
         for block in it.blocks() {
@@ -104,8 +106,8 @@ fn no_rank_goes_on_before_the_barrier_and_no_address_is_used_before_its_trim_is_
 fn a_file_is_flushed_before_the_next_begins() {
     let (asked, _) = asked("checkpoints = 1\nperiod = '1s'\noutstanding = 4");
     for (at, flush) in asked.iter().enumerate().filter(|(_, it)| it.request.op == Op::Flush) {
-        // A flush follows the completions of its file: at its instant nothing of that rank is under
-        // way.
+        // A flush follows the completions of its file: at that time the rank has no requests in
+        // flight.
         let under_way = asked[..at].iter().filter(|it| it.end > flush.at).count();
         assert!(under_way <= 3 * 4, "{under_way}");
     }
@@ -139,7 +141,7 @@ fn models_have_the_sizes_of_the_benchmark() {
         ("llama-405b", 5.29e12, 512.0),
         ("llama-1t", 18e12, 1024.0),
     ] {
-        // Per rank 13.1, 14.3, 10.3, 17.6 GB.
+        // Bytes per rank: 13.1, 14.3, 10.3 and 17.6 GB.
         let options = super::Checkpoint {
             model: toml::Value::String(model.to_owned()).try_into().unwrap(),
             ..Default::default()
@@ -147,7 +149,7 @@ fn models_have_the_sizes_of_the_benchmark() {
         let rank = options.file_bytes() as f64 * 2.0;
         assert!((rank * ranks / bytes - 1.0).abs() < 1e-5, "{model}: {rank}");
     }
-    // A device of 1 GiB holds no such checkpoint.
+    // Such a checkpoint exceeds a device of 1 GiB.
     assert_refused(
         "checkpoint",
         "",

@@ -1,20 +1,20 @@
-//! The options of a command line: what each means, and which are refused or read over.
+//! The options of a command line: their meanings, and the refused and ignored ones.
 
 use super::parse::Words;
 use options::nearest;
 
-/// Order in which a thread visits its target; bytes.
+/// Access order of a thread on its target; bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// `-s`: each thread has a position of its own.
+    /// `-s`: each thread has its own position.
     Sequential { stride: u64 },
-    /// `-si`: the threads of a target share one.
+    /// `-si`: the threads of a target share one position.
     Interlocked { stride: u64 },
-    /// `-r`, `-rs`: this share of the requests jumps, the others follow.
+    /// `-r`, `-rs`: `percent` of the requests are at random positions, the others sequential.
     Random { align: u64, percent: u64 },
 }
 
-/// Seconds before, during and after the measurement.
+/// Seconds of warm-up, measurement and cool-down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seconds {
     pub warm_up: u64,
@@ -25,9 +25,9 @@ pub struct Seconds {
 /// Threads of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// `-t`: number for each target.
+    /// `-t`: number of threads per target.
     PerTarget(u64),
-    /// `-F`: number in all, each visiting every target.
+    /// `-F`: total number of threads, each accessing every target.
     InAll(u64),
 }
 
@@ -44,7 +44,7 @@ pub struct Bounds {
     pub thread_stride: u64,
 }
 
-/// A command line with its values. Its fields are the options that decide requests.
+/// A command line with its values. Its fields are the options that affect requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     pub line: usize,
@@ -56,12 +56,12 @@ pub struct Command {
     pub outstanding: u64,
     pub pattern: Pattern,
     pub write_percent: u64,
-    /// Writes are forced to the medium.
+    /// True if writes are forced to the medium.
     pub durable: bool,
     pub seconds: Seconds,
-    /// Requests of a burst, and the pause after it, ns.
+    /// Requests per burst and the following pause, ns.
     pub burst: Option<(u64, u64)>,
-    /// Bytes a second of each thread on each target.
+    /// Rate of each thread on each target, bytes per second.
     pub rate: Option<u64>,
     pub seed: u64,
     /// Notices of ignored options.
@@ -108,14 +108,14 @@ const IGNORED: &[(char, &str)] = &[
     ('Z', "diskspd_ignored_Z"),
 ];
 
-/// A size in bytes, or in blocks of `-b`.
+/// A size in bytes, or in units of `-b`.
 #[derive(Debug, Clone, Copy)]
 enum Amount {
     Bytes(u64),
     Blocks(u64),
 }
 
-/// Options in their spelling, before checks for contradictions. Its fields are those options.
+/// Options as given, before checks for contradictions.
 #[derive(Default)]
 struct Written {
     /// Distinct options given.
@@ -125,7 +125,7 @@ struct Written {
     size: Option<Amount>,
     most: Option<Amount>,
     thread_stride: Option<Amount>,
-    /// Sharing of the position, and its stride.
+    /// True for a shared position (`-si`), with the stride.
     sequential: Option<(bool, Option<Amount>)>,
     #[expect(clippy::option_option, reason = "it is given or not, with or without its amount")]
     align: Option<Option<Amount>>,
@@ -139,7 +139,7 @@ struct Written {
     cool_down: Option<u64>,
     burst: Option<u64>,
     pause_ms: Option<u64>,
-    /// Value, and true for requests a second.
+    /// Value, and true if it is in requests per second.
     rate: Option<(u64, bool)>,
     seed: Option<u64>,
     caching: Option<String>,
@@ -152,7 +152,7 @@ impl Command {
         self.rate.is_none() && self.burst.is_none_or(|(_, pause)| pause == 0)
     }
 
-    /// The command line; the error is a sentence.
+    /// Parses the command line. Errors are sentences.
     pub fn read(words: &Words) -> Result<Self, String> {
         let mut written = Written::default();
         let mut targets: Vec<String> = Vec::new();
@@ -175,7 +175,8 @@ impl Command {
     }
 }
 
-/// Text after the dash of an option. A slash begins one too, unless there are more: it is a path.
+/// Text after the dash of an option. A slash also begins an option, unless more slashes follow:
+/// then the word is a path.
 fn option(word: &str) -> Option<&str> {
     word.strip_prefix('-').or_else(|| word.strip_prefix('/').filter(|rest| !rest.contains('/')))
 }
@@ -186,7 +187,7 @@ impl Written {
             return Err(unknown("-"));
         };
         let value = &text[letter.len_utf8()..];
-        // Two options of one letter each.
+        // Two-letter options.
         let name = match (letter, value.chars().next()) {
             ('r', Some('s')) => "rs".to_owned(),
             ('f', Some('r' | 's' | 't')) => "f hints".to_owned(),
@@ -246,7 +247,7 @@ impl Written {
             'S' => return self.cache(value),
             't' => self.per_target = Some(count(value, 1)?),
             'T' => self.thread_stride = Some(amount(value)?),
-            // As in DiskSpd, -w alone only reads.
+            // As in DiskSpd, `-w` without a value means reads only.
             'w' => {
                 self.write_percent =
                     Some(if value.is_empty() { 0 } else { within(value, 0, 100)? });
@@ -321,7 +322,7 @@ impl Written {
         Ok(())
     }
 
-    /// Fills in DiskSpd's defaults, and checks for contradictions.
+    /// Fills in DiskSpd's defaults and checks for contradictions.
     fn complete(mut self, line: usize, targets: Vec<String>) -> Result<Command, String> {
         let block = match self.block {
             None => 64 << 10,
@@ -420,10 +421,10 @@ impl Written {
     }
 }
 
-/// The most requests that a thread has outstanding on a target.
+/// Maximum outstanding requests of a thread on a target.
 const MOST_OUTSTANDING: u64 = 1 << 16;
 
-/// A size: digits, and K, M, G, T or b for blocks behind them.
+/// A size: digits followed by K, M, G, T, or b for blocks.
 fn amount(text: &str) -> Result<Amount, String> {
     let refuse = || {
         if text.is_empty() {

@@ -1,11 +1,11 @@
-//! The lines of a file: which are command lines of `DiskSpd`, and their words.
+//! The lines of a file: finds the command lines of `DiskSpd` and splits them into words.
 
 use crate::script::BadLine;
 
-/// A command line: its words behind the name of the program.
+/// A command line: its words after the program's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// Line of the start.
+    /// Number of the first line.
     pub line: usize,
     pub list: Vec<String>,
     /// True if the output is redirected to a file.
@@ -86,7 +86,8 @@ fn command(line: usize, text: &str) -> Result<Words, BadLine> {
     Ok(Words { line, list: words, redirected })
 }
 
-/// The words of a line, where quotation marks hold spaces; nothing if one is not closed.
+/// The words of a line, with spaces allowed in quotation marks; `None` if a quotation is not
+/// closed.
 fn split(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

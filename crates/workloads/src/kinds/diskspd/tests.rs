@@ -6,7 +6,7 @@ use engine::Op;
 use std::collections::VecDeque;
 use std::io::{Cursor, Read};
 
-/// The bytes of the device.
+/// Capacity of the device, bytes.
 const CAPACITY: u64 = 1 << 30;
 
 fn build(text: &str) -> Result<Box<dyn Workload>, BuildError> {
@@ -45,7 +45,7 @@ fn run(text: &str, latency: Time, most: usize) -> Vec<Arrival> {
     all
 }
 
-/// The first `most` places, in KiB, of "diskspd OPTIONS a.dat".
+/// The first `most` positions, in KiB, of "diskspd OPTIONS a.dat".
 fn kib(options: &str, most: usize) -> Vec<u64> {
     let all = run(&format!("diskspd {options} a.dat"), 1000, most);
     all.iter().map(|a| a.request.lba.0 / 2).collect()
@@ -81,7 +81,7 @@ fn places_in_a_row_are_those_of_diskspd() {
     assert_eq!(kib("-b4K -c12K", 5), [0, 4, 8, 0, 4]);
     assert_eq!(kib("-b4K -c12K -s8K", 4), [0, 8, 0, 8]);
     assert_eq!(kib("-b4K -c1M -f8K", 3), [0, 4, 0]);
-    // A slash begins an option as well.
+    // A slash also begins an option.
     assert_eq!(kib("/b4K", 2), [0, 4]);
 }
 
@@ -178,7 +178,8 @@ fn a_share_writes_and_caching_makes_writes_durable() {
 
 #[test]
 fn rates_and_bursts_set_the_times() {
-    // 4 KiB at 4,096 bytes a millisecond; the first waits for its own bytes.
+    // 4 KiB at 4,096 bytes per millisecond; the first request waits until its own bytes are
+    // allowed.
     assert_eq!(us("-b4K -g4096", 4), [1000, 2000, 3000, 4000]);
     assert_eq!(us("-b4K -g1000i", 4), [1000, 2000, 3000, 4000]);
     assert_eq!(us("-b8K -g4096 -t2", 4), [2000, 2000, 4000, 4000]);
@@ -209,7 +210,7 @@ fn times_have_classes_of_their_own() {
         }
         (names.join(" "), counts)
     };
-    // One each second from the first second on, and none at the end.
+    // One request per second, starting at the first second, and none at the end.
     assert_eq!(ends(""), ("warm-up measured".to_owned(), vec![4, 10]));
     assert_eq!(ends("-W2 -d3"), ("warm-up measured".to_owned(), vec![1, 3]));
     assert_eq!(ends("-W0 -d3"), (String::new(), vec![2]));
@@ -224,7 +225,7 @@ fn command_lines_run_one_after_another() {
         .map(|a| (a.at / 1_000_000_000, a.request.op, a.request.bytes(), a.request.queue))
         .collect();
     let (r, w) = (Op::Read, Op::Write);
-    // The second one begins when the last answer of the first is there.
+    // The second one begins at the last completion of the first.
     assert_eq!(all, [(1, r, 4096, 0), (2, r, 4096, 0), (3, w, 8192, 2), (4, w, 8192, 2)]);
     let classes = build(text).unwrap().classes();
     let names: Vec<&str> = classes.iter().map(|it| it.name.as_str()).collect();

@@ -13,18 +13,18 @@ const ALIGNMENT: u64 = 4096;
 pub struct Region {
     /// Offset of its first request.
     base: u64,
-    /// Distance from the base to the last place of a request.
+    /// Distance from the base to the last possible position of a request.
     last: u64,
 }
 
 impl Region {
-    /// Up to where requests of this size reach.
+    /// End of the last possible request of this size.
     pub fn end(&self, block: u64) -> u64 {
         self.base + self.last + block
     }
 }
 
-/// The regions of the targets; the error is a sentence.
+/// The regions of the targets. Errors are sentences.
 pub fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, String> {
     let Bounds { size, most, base, thread_stride } = command.bounds;
     let same = |index: usize| {
@@ -87,18 +87,18 @@ pub struct Worker {
     random: Xoshiro256,
     pub in_flight: u64,
     issued: u64,
-    /// Requests of this burst.
+    /// Requests issued in this burst.
     burst: u64,
-    /// Not before, because of a pause.
+    /// End of the pause.
     resume: Time,
-    /// Burst and pause before the last request.
+    /// Burst and pause before the last request, for its withdrawal.
     before: (u64, Time),
     /// A drawn request, withdrawn before submission.
     held: Option<Request>,
 }
 
 impl Worker {
-    /// Thread `thread` on a target, with its own randomness.
+    /// Thread `thread` on a target, with its own random stream.
     pub fn new(
         command: &Command,
         (target, region): (usize, Region),
@@ -121,7 +121,7 @@ impl Worker {
         }
     }
 
-    /// Next arrival, if nothing completes before.
+    /// Time of the next arrival, barring earlier completions.
     pub fn ready(&self, command: &Command, started: Time, now: Time) -> Option<Time> {
         if self.in_flight >= command.outstanding {
             return None;
@@ -135,7 +135,7 @@ impl Worker {
         Some(now.max(self.resume).max(due))
     }
 
-    /// Returns the next request, submitted at `at`; `shared` are the positions of all targets.
+    /// Returns the next request, submitted at `at`; `shared` has the positions of all targets.
     pub fn submit(
         &mut self,
         command: &Command,
@@ -194,14 +194,14 @@ impl Worker {
         }
     }
 
-    /// The next place in a row; behind the last one it begins anew at the base.
+    /// The next sequential position; after the last one it wraps to the base.
     fn follow(&mut self, stride: u64) -> u64 {
         let at = if self.next > self.region.last { self.start % stride } else { self.next };
         self.next = at + stride;
         at
     }
 
-    /// Requests before `now` by its rate that were not issued.
+    /// Number of requests that the rate allowed before `now` but that were not issued.
     pub fn held_back(&self, command: &Command, started: Time, now: Time) -> u64 {
         let Some(rate) = command.rate else { return 0 };
         let bytes = u128::from(now.saturating_sub(started)) * u128::from(rate) / 1_000_000_000;

@@ -1,11 +1,11 @@
-//! Commands of writes and trims of a job: `write_mode`, `writefua`, `sync` and `num_range`.
+//! Commands used for a job's writes and trims: `write_mode`, `writefua`, `sync` and `num_range`.
 
 use engine::Op;
 
-/// The most ranges of a trim: those of an `NVMe` command.
+/// Maximum ranges of a trim, as in an `NVMe` command.
 const MOST_RANGES: u64 = 256;
 
-/// Commands of a job.
+/// Commands that a job issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     write: Op,
@@ -53,8 +53,8 @@ impl Sent {
         Ok(())
     }
 
-    /// Operation of the `number`th request of its direction, from 1: of trims all but the last of
-    /// each command are its ranges.
+    /// Operation of the `number`th request of its direction, from 1. A trim command is a number of
+    /// ranges followed by the trim.
     pub fn becomes(&self, op: Op, number: u64) -> Op {
         match op {
             Op::Write => self.write,

@@ -1,14 +1,14 @@
 //! Compares requests of this kind with fio's own logs of the same job.
 //!
-//! fio's `null` engine answers at once and its `write_iolog` names each request. The streams are
-//! random, so distributions are compared: direction, size, position (64 parts of the region),
-//! whether a request follows the one before of its direction, and how much the most popular blocks
-//! get. Ignored unless asked for, because a test cannot skip itself; `make test` asks where fio is
-//! installed. The largest differences of shares, with fio 3.33 (`cargo test -p workloads compare::
-//! -- --ignored --nocapture`). Random differences of two streams with this number of requests
-//! (16,000 to 260,000) stay below 0.014 for a share, and below [`chance_of_the_mean`] for the first
-//! two columns, the number of requests and the mean size; then come those distributions in their
-//! order:
+//! fio's `null` engine completes instantly and its `write_iolog` logs each request. The streams are
+//! random, so distributions are compared: direction, size, position (64 parts of the region), the
+//! share of requests that follow the previous one of their direction, and the share of the most
+//! popular blocks. The test is ignored by default; `make test` runs it if fio is installed. The
+//! table has the largest differences of shares, with fio 3.33 (`cargo test -p workloads compare::
+//! -- --ignored --nocapture`). The first two columns are the number of requests and the mean size;
+//! the distributions follow in the order above. Random differences between two streams of this
+//! length (16,000 to 260,000 requests) stay below 0.014 for a share, and below
+//! [`chance_of_the_mean`] for the first two columns:
 //!
 //! ```text
 //! job                             requests     mean direction     size position  follows popular
@@ -40,7 +40,8 @@ use std::process::Command;
 /// A request as (direction, byte, bytes).
 type Row = (Op, u64, u64);
 
-/// Jobs by name. All have a depth of 1: with more, fio 3.33 logs requests to its null engine twice.
+/// Jobs by name. All have queue depth 1: with more, fio 3.33 logs requests to its null engine
+/// twice.
 const JOBS: &[(&str, &str)] = &[
     ("sequential", "rw=read\nbs=64k\nsize=64m"),
     ("sequential mix", "rw=rw\nrwmixread=70\nbs=4k\nsize=128m"),
@@ -83,12 +84,12 @@ const JOBS: &[(&str, &str)] = &[
     ("trims", "rw=randtrim\nbs=64k\nsize=512m"),
 ];
 
-/// The largest difference in shares that may be chance: five standard deviations at 65,536 requests.
+/// Largest difference of shares attributed to chance: five standard deviations at 65,536 requests.
 const CHANCE: f64 = 0.014;
 
-/// Random difference of the mean sizes of two streams, and of their numbers of requests, which fill
-/// the same bytes: five deviations. The published JESD219, of sizes from 512 bytes to 64 KiB and
-/// another seed in each run of fio, deviates by 0.0056 alone.
+/// Random difference of the mean sizes of two streams, and of their numbers of requests, given
+/// equal total bytes: five deviations. Two fio runs of the published JESD219 job (512 bytes to 64
+/// KiB) with different seeds already differ by 0.0056.
 fn chance_of_the_mean(ours: &[Row], theirs: &[Row]) -> f64 {
     let count = theirs.len() as f64;
     let sum = |power: i32| theirs.iter().map(|row| (row.2 as f64).powi(power)).sum::<f64>();
@@ -138,7 +139,7 @@ fn requests_are_distributed_as_fio_s_own() {
     assert!(far.is_empty(), "further from fio than by chance: {far:?}");
 }
 
-/// Log of fio for a job.
+/// fio's log of a job.
 fn fio_rows(folder: &Path, job: &str) -> Vec<Row> {
     let (file, log) = (folder.join("job.fio"), folder.join("log"));
     let all = format!("{job}ioengine=null\nfilename=device\nwrite_iolog={}\n", log.display());
@@ -162,7 +163,7 @@ fn fio_rows(folder: &Path, job: &str) -> Vec<Row> {
     text.lines().filter_map(row).collect()
 }
 
-/// The largest difference between the shares of a category.
+/// The largest difference between the shares of any category.
 fn difference(ours: &[Row], theirs: &[Row], category: impl Fn(&Row) -> u64) -> f64 {
     let mut shares: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     for row in ours {
@@ -185,7 +186,7 @@ fn follows(rows: &[Row]) -> f64 {
     f64::from(follows) / rows.len() as f64
 }
 
-/// The largest difference between what the k most popular blocks get, for k in powers of 2.
+/// The largest difference between the shares of the k most popular blocks, for k in powers of 2.
 fn popularity(ours: &[Row], theirs: &[Row]) -> f64 {
     let sorted = |rows: &[Row]| {
         let mut counts: BTreeMap<u64, u32> = BTreeMap::new();

@@ -19,10 +19,10 @@ pub(super) enum RandomPlaces {
     Sequence(Vec<u64>),
 }
 
-/// The distribution that a text names.
+/// Parses a distribution.
 ///
 /// # Errors
-/// A sentence, for a text that names none.
+/// A sentence, if the text is not a distribution.
 pub(super) fn distribution(text: &str) -> Result<RandomPlaces, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     if name == "zoned" {
@@ -85,7 +85,8 @@ fn zones_by_direction(text: &str) -> Result<[Vec<Zone>; DIRECTIONS], String> {
     Ok(zones.map(|zones| zones.unwrap_or_else(|| whole.clone())))
 }
 
-/// Percentages that add up to 100; missing ones share the rest, with the remainder in the last.
+/// Percentages that add up to 100; missing ones share the rest equally, and the last gets the
+/// remainder.
 pub(super) fn shared_rest(
     percents: impl Iterator<Item = Option<u64>> + Clone,
 ) -> Result<Vec<u64>, String> {

@@ -21,9 +21,9 @@ pub(super) const TRIM: usize = 2;
 /// Sizes of the requests of one direction, bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Sizes {
-    /// One size.
+    /// A single size.
     One(u64),
-    /// Multiples of the first up to the second.
+    /// Multiples of the first size, up to the second.
     Range(u64, u64),
     /// Sizes and their percentages, which add up to 100.
     Split(Vec<(u64, u64)>),
@@ -45,9 +45,9 @@ impl Sizes {
     }
 }
 
-/// A job file's job, with fio's defaults.
+/// A job of a job file, with fio's defaults.
 ///
-/// It has as many fields as there are keys that decide the requests: each is set by its key alone.
+/// It has one field per key that affects requests; each field is set by its key alone.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "fio has as many flags")]
 pub(super) struct Job {
@@ -58,7 +58,8 @@ pub(super) struct Job {
     pub(super) random: bool,
     /// Gap between consecutive sequential requests.
     pub(super) step: i64,
-    /// Requests of which the first is at a random place, and the others follow it, or repeat it.
+    /// Number of requests per random position: the first is at the position, the others follow or
+    /// repeat it.
     pub(super) run: u64,
     pub(super) repeats: bool,
     /// Each trim is followed by a write of the same blocks.
@@ -83,7 +84,7 @@ pub(super) struct Job {
     pub(super) rate_iops: [Option<u64>; DIRECTIONS],
     pub(super) poisson: bool,
     pub(super) distribution: RandomPlaces,
-    /// True if each pass starts after the preceding one.
+    /// True if each pass starts at the end of the preceding one.
     pub(super) moves_on: bool,
     pub(super) random_percent: [u64; DIRECTIONS],
     pub(super) map: bool,
@@ -92,13 +93,13 @@ pub(super) struct Job {
     pub(super) stonewall: bool,
     /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
-    /// Commands sent for writes and trims.
+    /// Commands for writes and trims.
     pub sent: super::commands::Sent,
     /// Placement handles of writes.
     pub placement: Placement,
     /// Use of zones.
     pub zones: ZoneKeys,
-    /// Keys that were read over, as indices of [`IGNORED`].
+    /// Ignored keys, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,
 }
 
@@ -146,12 +147,12 @@ impl Job {
         }
     }
 
-    /// The job of a section.
+    /// The job described by a section.
     pub(super) fn read(section: &JobSection) -> Result<Self, BadLine> {
         let mut job = Job::new(section);
         let engine = section.entries.iter().rposition(|entry| entry.key == "ioengine");
         for (index, entry) in section.entries.iter().enumerate() {
-            // The engine of [global] may be one without a device, which a job overrides.
+            // A job may override an engine in [global] that accesses no device.
             if entry.key == "ioengine" && Some(index) != engine {
                 continue;
             }
@@ -162,7 +163,7 @@ impl Job {
         checked
             .map_err(|problem| BadLine::new(job.line, format!("job {}: {problem}", job.name)))?;
         if job.time_based && job.runtime_ns.is_none() {
-            // As in fio, which warns.
+            // As in fio, which prints a warning.
             job.time_based = false;
             job.note("time_based_without_runtime");
         }
@@ -174,7 +175,7 @@ impl Job {
         self.ignored.extend(IGNORED.iter().position(|(name, _)| *name == what));
     }
 
-    /// Sizes in zones of the device.
+    /// Converts sizes in zones to bytes.
     pub(super) fn count_zones(&mut self, zone_bytes: Option<u64>) -> Result<(), String> {
         let amounts = [self.size.as_mut(), Some(&mut self.offset), self.io_size.as_mut()];
         let amounts = amounts.into_iter().chain([Some(&mut self.offset_increment)]);
@@ -198,7 +199,7 @@ impl Job {
             return Ok(());
         }
         if value.is_some_and(|value| value.contains('$')) {
-            // A variable that is set nowhere: the key keeps its default.
+            // The variable is undefined, so the key keeps its default.
             self.note("unset_variable");
             return Ok(());
         }
@@ -282,7 +283,7 @@ impl Job {
         Ok(())
     }
 
-    /// The keys of when and how often.
+    /// Keys about timing and repetition.
     fn set_pace(&mut self, key: &str, text: &str) -> Result<(), String> {
         const SECOND: u64 = 1_000_000_000;
         match key {
@@ -318,8 +319,8 @@ impl Job {
         Ok(())
     }
 
-    /// Directions, and the suffix after a colon: a distance for sequential requests, how many
-    /// follow each other for random ones.
+    /// Directions, and the suffix after a colon: the gap of sequential requests, or the number of
+    /// consecutive requests per random position.
     fn set_pattern(&mut self, text: &str) -> Result<(), String> {
         let (name, behind) = text.split_once(':').unwrap_or((text, ""));
         (self.directions, self.random) = pattern(name)?;
@@ -354,7 +355,7 @@ impl Job {
         self.used().any(|direction| self.bytes_per_s(direction).is_some())
     }
 
-    /// True if requests are issued on completion until the time is over.
+    /// True if requests are issued on each completion until the time is over.
     pub fn needs_time(&self) -> bool {
         let is_paced = |direction| self.bytes_per_s(direction).is_some();
         self.time_based && self.think_ns == 0 && !self.used().all(is_paced)
@@ -393,7 +394,7 @@ fn pattern(text: &str) -> Result<([bool; DIRECTIONS], bool), String> {
     })
 }
 
-/// The size of a file; of a range of sizes the largest.
+/// Size of a file; for a range of sizes the largest.
 fn file_size(text: &str) -> Result<Amount, String> {
     amount(text.split_once('-').map_or(text, |(_, most)| most))
 }
@@ -402,8 +403,8 @@ fn one_size(text: &str) -> Result<Sizes, String> {
     with_protection(text).map_or_else(|| block(text), Ok).map(Sizes::One)
 }
 
-/// The data of a request whose blocks have protection behind them (extended LBA): 8 or 16 bytes behind 512,
-/// 8 or 64 behind 4096.
+/// Data bytes of a request whose blocks include protection information (extended LBA): 8 or 16
+/// bytes per 512, 8 or 64 per 4096.
 fn with_protection(text: &str) -> Option<u64> {
     let bytes =
         number(text).ok().filter(|bytes| *bytes > 0 && bytes % engine::SECTOR_BYTES != 0)?;
@@ -421,7 +422,7 @@ fn size_range(text: &str) -> Result<Sizes, String> {
     Ok(if least == most { Sizes::One(least) } else { Sizes::Range(least, most) })
 }
 
-/// Sizes with percentages; what no percentage is given for shares the rest.
+/// Sizes with percentages; sizes without a percentage share the rest.
 fn size_split(text: &str) -> Result<Sizes, String> {
     let part = |part: &str| {
         let (size, percent) = part.split_once('/').unwrap_or((part, ""));

@@ -17,20 +17,19 @@ pub(super) const HONOURED: &[&str] = &[
     "data_placement", "rw_sequencer", "random_sequence_stride",
 ];
 
-/// Declares the keys that are read over, each with the notice that counts it.
+/// Declares the ignored keys, each with the notice that counts it.
 macro_rules! ignored {
     ($($key:literal),* $(,)?) => {
         &[$(($key, concat!("fio_ignored_", $key))),*]
     };
 }
 
-/// Keys about fio's I/O calls, data, checks and reports, which do not affect requests. `randrepeat`
-/// and its like choose fio's randomness, which here comes from the run's seed; `filename` and its
-/// like choose the target, which here is the device. With a few of them fio asks something else:
-/// With a few of them fio issues other requests: reads for verification, adaptive depth (latency
-/// target), `flow`, strided zones, `steadystate`, unaligned requests (`bs_unaligned`), other
-/// accounting of think time. The notices say so. The notices name them. The last ones are no keys
-/// of fio: values that are taken as simpler ones.
+/// Keys about fio's I/O calls, data, checks and reports, which do not affect requests. Keys such as
+/// `randrepeat` choose fio's random seed; here the run's seed is used. Keys such as `filename`
+/// choose the target; here it is the device. With a few of these keys fio issues other requests:
+/// reads for verification, adaptive depth (latency target), `flow`, strided zones, `steadystate`,
+/// unaligned requests (`bs_unaligned`), other accounting of think time. The notices name them. The
+/// last entries are not fio keys but simplified values.
 pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "apptag", "apptag_mask", "atomic",
     "block_error_percentiles", "blocksize_unaligned", "bs_is_seq_rand", "bs_unaligned",
@@ -84,7 +83,7 @@ pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "extended_blocks",
 };
 
-/// Engines with one outstanding request, whatever `iodepth` says.
+/// Engines with one outstanding request, regardless of `iodepth`.
 const SYNCHRONOUS: &[&str] = &[
     "sync",
     "psync",
@@ -101,7 +100,7 @@ const SYNCHRONOUS: &[&str] = &[
     "libhipfile",
 ];
 
-/// Engines that keep to `iodepth`.
+/// Engines that respect `iodepth`.
 const ASYNCHRONOUS: &[&str] = &[
     "libaio",
     "io_uring",
@@ -119,7 +118,7 @@ const ASYNCHRONOUS: &[&str] = &[
     "libiscsi",
 ];
 
-/// Engines that read and write no device: what they do takes processors, networks, or file systems.
+/// Engines that access no device, but processors, networks or file systems.
 const WITHOUT_DEVICE: &[&str] = &[
     "cpuio",
     "exec",
@@ -140,12 +139,12 @@ const WITHOUT_DEVICE: &[&str] = &[
     "rdma",
 ];
 
-/// True of an engine that reads and writes no device.
+/// True if an engine accesses no device.
 pub(super) fn without_device(engine: &str) -> bool {
     WITHOUT_DEVICE.contains(&engine)
 }
 
-/// True for an engine with one outstanding request, whatever `iodepth` says.
+/// True for an engine with one outstanding request, regardless of `iodepth`.
 pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     if SYNCHRONOUS.contains(&text) {
         return Ok(true);
@@ -159,7 +158,7 @@ pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     Err(format!("the engines that read and write a device are {}{near}", list.join(", ")))
 }
 
-/// The message for a key that is neither honoured nor read over.
+/// The message for a key that is neither honoured nor ignored.
 pub(super) fn unknown(key: &str) -> String {
     let known = HONOURED.iter().copied().chain(IGNORED.iter().map(|(name, _)| *name));
     let hint = nearest(key, known).map(|near| format!(" (did you mean {near}?)"));

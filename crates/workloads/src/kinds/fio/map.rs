@@ -1,6 +1,6 @@
-//! Bitmap of the touched blocks of a region: a bitmap that finds the next free block quickly.
+//! Bitmap of the accessed blocks of a region, with fast search for the next free block.
 
-/// One bit per block, with summary levels whose bits stand for 64 taken bits below.
+/// One bit per block, with summary levels: each bit stands for 64 taken bits of the level below.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     blocks: u64,
@@ -31,7 +31,7 @@ impl Map {
         self.blocks
     }
 
-    /// The first free block from `from` on, otherwise from the start; `None` when all are taken.
+    /// The first free block at or after `from`, otherwise from the start; `None` if all are taken.
     pub(super) fn next_free(&self, from: u64) -> Option<u64> {
         if self.free == 0 {
             return None;
@@ -62,7 +62,7 @@ impl Map {
         }
     }
 
-    /// Takes up to `count` free blocks from `first` on, and returns their number.
+    /// Takes up to `count` free blocks, starting at `first`, and returns their number.
     pub(super) fn take(&mut self, first: u64, count: u64) -> u64 {
         let mut taken = 0;
         while taken < count && first + taken < self.blocks && self.take_one(first + taken) {
@@ -72,7 +72,7 @@ impl Map {
         taken
     }
 
-    /// Takes a block; `false` when it was taken before.
+    /// Takes a block; `false` if it is already taken.
     fn take_one(&mut self, block: u64) -> bool {
         let mut position = block;
         for words in &mut self.levels {

@@ -1,4 +1,4 @@
-//! Options that usual job files have: distances, runs, `trimwrite`, and ignored options.
+//! Options common in job files: gaps, runs, `trimwrite`, and ignored options.
 
 use super::tests::{build, run};
 use engine::Op;

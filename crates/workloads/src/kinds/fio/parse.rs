@@ -1,8 +1,8 @@
-//! The syntax of a job file: sections in brackets, one key a line, comments after `;` and `#`.
+//! The syntax of a job file: sections in brackets, one key per line, comments after `;` and `#`.
 
 use crate::script::BadLine;
 
-/// A key in its spelling.
+/// A key as written, with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) line: usize,
@@ -10,7 +10,7 @@ pub(super) struct Entry {
     pub(super) value: Option<String>,
 }
 
-/// A job with its keys, after those of the preceding global sections.
+/// A job with the keys of the preceding global sections, followed by its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JobSection {
     pub(super) line: usize,
@@ -19,7 +19,7 @@ pub(super) struct JobSection {
 }
 
 impl JobSection {
-    /// The value that a key is given last.
+    /// The last value given for a key.
     pub(super) fn value(&self, key: &str) -> Option<&str> {
         self.entries.iter().rev().find(|entry| entry.key == key)?.value.as_deref()
     }
@@ -86,7 +86,8 @@ fn entry(line: usize, text: &str) -> Result<Entry, BadLine> {
     Ok(Entry { line, key: key.to_owned(), value })
 }
 
-/// A value with the variables of the environment and fio's own; where one is not set, it stays.
+/// Substitutes environment variables and fio's own variables in a value; undefined ones stay as
+/// written.
 fn substituted(value: &str) -> String {
     let (mut found, mut rest) = (String::new(), value);
     while let Some((before, behind)) = rest.split_once('$') {

@@ -1,5 +1,5 @@
-//! Placement handles of a job: `fdp=1` or `dataplacement=fdp|streams`, with the handles in `plids`; or the
-//! lifetime that `write_hint` gives its data.
+//! Placement handles of a job: `fdp=1` or `dataplacement=fdp|streams` with the handles in `plids`,
+//! or the lifetime from `write_hint`.
 
 use super::units::count;
 use crate::streams;
@@ -8,8 +8,8 @@ use engine::{Handle, Random, Xoshiro256};
 /// Maximum number of handles in a job, as in fio.
 const MOST: usize = 128;
 
-/// Meaningful lifetimes of `write_hint`, shortest first, in Linux's order (`RWH_WRITE_LIFE_SHORT`
-/// to `RWH_WRITE_LIFE_EXTREME`). Each has a handle of its own, from 1 on; data without one go to
+/// Lifetimes of `write_hint`, shortest first, in Linux's order (`RWH_WRITE_LIFE_SHORT` to
+/// `RWH_WRITE_LIFE_EXTREME`). Each has its own handle, from 1 on; data without a lifetime use
 /// handle 0.
 const LIFETIMES: [&str; 4] = ["short", "medium", "long", "extreme"];
 
@@ -17,7 +17,7 @@ const LIFETIMES: [&str; 4] = ["short", "medium", "long", "extreme"];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
     is_on: bool,
-    /// Streams are counted from 1, and stream 1 is handle 0, as `NVMe` has it.
+    /// Streams are counted from 1, and stream 1 is handle 0, as in `NVMe`.
     of_streams: bool,
     handles: Vec<u8>,
     is_random: bool,
@@ -52,7 +52,7 @@ impl Placement {
         Ok(())
     }
 
-    /// `plids` or `fdp_pli`: numbers with commas between.
+    /// `plids` or `fdp_pli`: numbers separated by commas.
     pub fn list(&mut self, text: &str) -> Result<(), String> {
         let numbers: Result<Vec<u64>, String> =
             text.split(',').map(|number| count(number.trim(), 0)).collect();
@@ -83,7 +83,7 @@ impl Placement {
         Ok(())
     }
 
-    /// Checks that placement has handles.
+    /// Refuses placement without handles.
     pub fn check(&self) -> Result<(), String> {
         if self.is_on && self.handles.is_empty() {
             return Err("fdp without plids uses all handles of a drive, which a job does not know; list them, such as \
@@ -106,12 +106,12 @@ impl Placement {
 pub struct Placing {
     handles: Vec<u8>,
     next: usize,
-    /// Randomness of random selection.
+    /// Random source, for random selection.
     random: Option<Xoshiro256>,
 }
 
 impl Placing {
-    /// State for a clone of a job, with its own randomness.
+    /// State for a clone of a job, with its own random stream.
     pub fn new(placement: &Placement, seed: u64) -> Placing {
         let of_lifetime = || placement.lifetime.into_iter().collect();
         let mut handles = if placement.is_on { placement.handles.clone() } else { of_lifetime() };

@@ -9,19 +9,19 @@ use crate::permutation::Permutation;
 use engine::{Random as _, Xoshiro256};
 use options::Invalid;
 
-/// The multiplier of Knuth's multiplicative hash (TAOCP 6.4), 2^64 over the golden ratio, which fio
-/// takes with a minus. On a power of two of blocks it is a bijection; on other numbers some blocks
-/// take several ranks.
+/// The multiplier of Knuth's multiplicative hash (TAOCP 6.4), 2^64 over the golden ratio, negated
+/// as in fio. For a power of two of blocks it is a bijection; otherwise some blocks have several
+/// ranks.
 const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15_u64.wrapping_neg();
 
-/// The most terms of the zeta function that count, as in fio.
+/// Maximum terms of the zeta function, as in fio.
 const ZETA_TERMS: u64 = 10_000_000;
 
 /// The region of a job, and its positions; all in bytes.
 pub(super) struct Places {
     start: u64,
     end: u64,
-    /// The unit of random positions by direction, and how many there are.
+    /// The unit of random positions and their number, by direction.
     units: [(u64, u64); DIRECTIONS],
     least: [u64; DIRECTIONS],
     law: Law,
@@ -40,7 +40,7 @@ enum Law {
         rank: [Rank; DIRECTIONS],
         centre: Centre,
     },
-    /// In a fixed order, separately by direction; how far it moves on each time.
+    /// In a fixed order, separately by direction, shifted by `step` each time.
     Sequence {
         blocks: Vec<u64>,
         step: u64,
@@ -73,13 +73,13 @@ enum Cover {
     Free,
     /// Equal request sizes: every position once, in constant memory.
     Once { order: Permutation, next: u64 },
-    /// Sizes differ: a bit for each unit of the least size. As in fio, directions with
-    /// different least sizes share the bits and each counts in its own units.
+    /// Several request sizes: one bit per unit of the smallest size. As in fio, directions with
+    /// different smallest sizes share the bits and each counts in its own units.
     Bits(Map),
 }
 
 impl Places {
-    /// The places of `job` on the bytes from `start` to `end`.
+    /// The positions of `job` in the bytes from `start` to `end`.
     pub(super) fn new(
         job: &Job,
         start: u64,
@@ -128,8 +128,7 @@ impl Places {
         !matches!(self.cover, Cover::Free)
     }
 
-    /// Begins again: at the start, and with every block free; in another order if there is
-    /// randomness for it.
+    /// Starts over: at the start and with every block free, in a new order if `random` is given.
     pub(super) fn reset(&mut self, random: Option<&mut Xoshiro256>) {
         self.last = [self.start; DIRECTIONS];
         match &mut self.cover {
@@ -157,7 +156,7 @@ impl Places {
         Some((at, size))
     }
 
-    /// Start of the sequential request after one that ended at `last`: with a gap it wraps at the
+    /// Start of the sequential request after one that ended at `last`; with a gap it wraps at the
     /// end of the region, as in fio.
     fn stepped(&self, last: u64) -> u64 {
         let moved = |from: u64| from.checked_add_signed(self.step).filter(|at| *at >= self.start);
@@ -178,7 +177,7 @@ impl Places {
         self.least.into_iter().min().unwrap_or(0)
     }
 
-    /// The next random request; `None` when every block was touched.
+    /// The next random request; `None` if every block was accessed.
     pub(super) fn jump(
         &mut self,
         direction: usize,
@@ -204,14 +203,14 @@ impl Places {
         let at = self.start + block * unit;
         let mut size = self.size(direction, at, sizes, random)?;
         if let Cover::Bits(map) = &mut self.cover {
-            // A request that runs into touched blocks is cut short.
+            // A request that reaches accessed blocks is truncated.
             size = size.min(map.take(block, size.div_ceil(unit)) * unit);
         }
         self.last[direction] = at + size;
         Some((at, size))
     }
 
-    /// A size that fits at `at`; `None` when the least does not.
+    /// A size that fits at `at`; `None` if the smallest does not.
     fn size(
         &self,
         direction: usize,
@@ -227,7 +226,7 @@ impl Places {
             let size = match sizes {
                 Sizes::One(size) => *size,
                 Sizes::Range(least, most) => {
-                    // Draws beyond the largest size count as it, which is how fio spreads them.
+                    // Draws beyond the largest size are clamped to it, as in fio.
                     let drawn = least + (*most as f64 * random.unit()) as u64;
                     (drawn / least * least).min(*most)
                 }
@@ -248,7 +247,7 @@ impl Places {
     }
 }
 
-/// The map of touched blocks for a job.
+/// The map of accessed blocks for a job.
 fn cover(
     job: &Job,
     law: &Law,
@@ -361,7 +360,7 @@ impl Rank {
     }
 }
 
-/// The sum of k^-theta for k from 1 to n: the head term by term, the rest by the Euler-Maclaurin
+/// The sum of k^-theta for k from 1 to n: term by term for small k, the rest by the Euler-Maclaurin
 /// formula with an error below 10^-12.
 fn zeta(n: u64, theta: f64) -> f64 {
     const HEAD: u64 = 1000;
@@ -376,8 +375,8 @@ fn zeta(n: u64, theta: f64) -> f64 {
     head + integral + ends + slopes
 }
 
-/// fio's normal distribution: the mean of twelve uniform draws, moved by a uniform deviation that
-/// is halved until it stays within the blocks.
+/// fio's normal distribution: the mean of twelve uniform draws, plus a uniform deviation that is
+/// halved until the result is within the blocks.
 fn normal(n: u64, deviation: u64, random: &mut Xoshiro256) -> u64 {
     const DRAWS: u64 = 12;
     let sum: u64 = (0..DRAWS).map(|_| random.below(n + 1)).sum();

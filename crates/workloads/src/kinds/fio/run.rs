@@ -9,37 +9,37 @@ use crate::chance::Chance;
 use crate::streams;
 use engine::{Distribution, Handle, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
 
-/// A request in bytes; of a flush the range does not matter.
+/// A request in bytes; the range of a flush is ignored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drawn {
     pub(super) op: Op,
     pub(super) at: u64,
     pub(super) bytes: u64,
-    /// Not before, because of the rate.
+    /// Earliest time allowed by the rate.
     not_before: Time,
     pub handle: Handle,
     pub fua: bool,
 }
 
-/// A running clone of a job. It has as many fields as there are parts of its next request.
+/// A running clone of a job. Each field is a part of the next request.
 pub(super) struct Runner {
     job: Job,
     reads: Chance,
     random: Xoshiro256,
-    /// Initial randomness.
+    /// Initial state of the random source.
     origin: Xoshiro256,
     places: Places,
     round: Round,
     placing: Placing,
     flushes: Flushes,
     pending: Option<Drawn>,
-    /// Trimmed range to write next: from where, and how many bytes.
+    /// Trimmed range to write next: start and length in bytes.
     to_rewrite: Option<(u64, u64)>,
     /// Number of requests that follow or repeat the last random position.
     to_follow: u64,
     repeated: (u64, u64),
-    /// A write that follows the reset of its zone, which waits until all before it is answered, and which all waits
-    /// for.
+    /// A write after the reset of its zone. The reset waits for all preceding requests, and all
+    /// following ones wait for the reset.
     after_reset: Option<Drawn>,
     resets: bool,
     /// The request submitted last.
@@ -49,7 +49,7 @@ pub(super) struct Runner {
     thinking: Thinking,
     pace: Pace,
     pub(super) done: bool,
-    /// Its bytes of the device.
+    /// The clone's range of the device, bytes.
     range: (u64, u64),
 }
 
@@ -75,30 +75,29 @@ struct Flushes {
 struct Thinking {
     /// Requests since the last pause.
     since: u64,
-    /// When the pause ends.
+    /// End of the pause.
     resume: Time,
 }
 
 /// Time limits and rates.
 struct Pace {
     started: Time,
-    /// End of issuing.
+    /// Time at which issuing stops.
     until: Time,
-    /// Earliest next request by direction: when the rate allows the next request, and the bytes
-    /// that it counted.
+    /// Earliest next request by direction as the rate allows, and the bytes counted for it.
     due: [Time; DIRECTIONS],
     bytes: [u64; DIRECTIONS],
-    /// Requests drawn by direction: requests drawn.
+    /// Requests drawn, by direction.
     drawn: [u64; DIRECTIONS],
 }
 
-/// The byte that a percentage of `whole` is.
+/// The byte at a percentage of `whole`.
 fn share(whole: u64, percent: u64) -> u64 {
     (u128::from(whole) * u128::from(percent) / 100) as u64
 }
 
-/// Bytes of a device of `capacity` bytes used by clone `index` of a job: from where, and up to
-/// where. The error is a sentence.
+/// Start and end of the bytes used by clone `index` of a job on a device of `capacity` bytes.
+/// Errors are sentences.
 pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String> {
     let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
     let place = |amount| match amount {
@@ -128,8 +127,8 @@ pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String>
 }
 
 impl Runner {
-    /// Clone `index` of a job on a device of `capacity` bytes; the seeds are for hot blocks, and
-    /// for requests. The error is a sentence.
+    /// Clone `index` of a job on a device of `capacity` bytes; the seeds are for hot blocks and for
+    /// requests. Errors are sentences.
     pub(super) fn new(
         job: &Job,
         index: u64,
@@ -192,12 +191,12 @@ impl Runner {
         }
     }
 
-    /// True without requests to issue or complete.
+    /// True if no requests are left to issue or complete.
     pub(super) fn idle(&self) -> bool {
         self.done && self.in_flight == 0
     }
 
-    /// Next arrival, if nothing completes before; draws the request.
+    /// Time of the next arrival, barring earlier completions; draws the request.
     pub(super) fn ready(&mut self, now: Time, zbd: Option<&mut Zbd>) -> Option<Time> {
         if self.resets && self.in_flight > 0 {
             return None;
@@ -225,7 +224,7 @@ impl Runner {
         (!self.done).then_some(at)
     }
 
-    /// The request that [`ready`](Runner::ready) drew is submitted.
+    /// Submits the request drawn by [`ready`](Runner::ready).
     pub(super) fn submit(&mut self) -> Drawn {
         let asked = self.pending.take().expect("it was ready");
         self.submitted = Some(asked);
@@ -290,7 +289,7 @@ impl Runner {
             }
             _ => (at, bytes),
         };
-        // As in fio, only writes count where each trim is followed by a write.
+        // As in fio, trims that are followed by a write are not counted.
         self.to_rewrite = (self.job.rewrites && direction == TRIM).then_some((at, bytes));
         self.round.bytes += if self.to_rewrite.is_some() { 0 } else { bytes };
         self.round.requests += 1;
@@ -310,8 +309,8 @@ impl Runner {
         Some(Drawn { op: Op::Reset, at: zone, bytes, not_before, handle, fua: false })
     }
 
-    /// Starts the next loop, if there is one: the bytes, the blocks or (`spent`) the requests of
-    /// this round are used up.
+    /// Starts the next loop, if any: the bytes, the blocks or (`spent`) the requests of this loop
+    /// are used up.
     fn again(&mut self, spent: bool) -> bool {
         let more_bytes =
             !spent && self.job.io_size.is_some() && self.round.bytes < self.round.budget;
@@ -325,7 +324,7 @@ impl Runner {
             self.round.bytes = 0;
             self.round.requests = 0;
         }
-        // As in fio, a loop over a map repeats itself, unless only time limits the job.
+        // As in fio, loops over a map repeat the same order, unless only time limits the job.
         if !self.job.time_based && self.places.covered() {
             self.random = self.origin.clone();
         }
@@ -373,7 +372,7 @@ impl Runner {
         jumped
     }
 
-    /// When the rate allows this request; counts it.
+    /// Earliest time of this request under the rate; counts the request.
     fn pace(&mut self, direction: usize, bytes: u64) -> Time {
         self.pace.drawn[direction] += 1;
         let Some(rate) = self.job.bytes_per_s(direction) else { return self.pace.started };
@@ -392,8 +391,8 @@ impl Runner {
         at
     }
 
-    /// Requests that its rates made due before `now` and that wait for an answer. A job that thinks is
-    /// behind its rate by itself.
+    /// Number of requests that the rates allowed before `now` but that wait for a completion. 0 for
+    /// jobs with think time, which may be behind their rate for that reason.
     pub(super) fn held_back(&self, now: Time) -> u64 {
         if self.done || self.job.think_ns > 0 {
             return 0;
@@ -401,7 +400,7 @@ impl Runner {
         let late = |direction: usize| {
             let rate = self.job.bytes_per_s(direction)?;
             let drawn = self.pace.drawn[direction];
-            // Duration of a request of mean size at this rate; Poisson gaps count the smallest.
+            // Time per request of mean size at this rate; Poisson gaps assume the smallest size.
             let bytes = if self.job.poisson || drawn == 0 {
                 self.job.sizes[direction].least() as f64
             } else {

@@ -171,7 +171,7 @@ fn depth_rate_and_thinking_set_the_times() {
     // 4 KiB at 4 MiB/s are 976 us.
     assert_eq!(times_us("[j]\nsize=12k\nrate=4m\niodepth=8", 10), [0, 976, 1953]);
     assert_eq!(times_us("[j]\nsize=12k\nrate_iops=1k\niodepth=8", 10), [0, 976, 1953]);
-    // Behind its rate the job catches up.
+    // A job behind its rate catches up.
     assert_eq!(times_us("[j]\nsize=12k\nrate=4m", 2000), [0, 2000, 4000]);
     assert_eq!(times_us("[j]\nsize=16k\nthinktime=5", 10), [0, 15, 30, 45]);
     let pairs = "[j]\nsize=16k\nthinktime=1ms\nthinktime_blocks=2\niodepth=4";
@@ -410,7 +410,8 @@ fn any_text_is_read_or_refused_without_a_panic() {
     });
 }
 
-/// The jobs of a file on four zones of 512 KiB, of which 384 KiB can be written and the first is full.
+/// The jobs of a file on four zones of 512 KiB; each zone has 384 KiB of writable capacity, and the
+/// first is full.
 fn on_zones(job: &str) -> Result<Vec<Arrival>, String> {
     let zones = engine::ZoneShape { size: 1024, capacity: 768, count: 4, open: 2, full: 1 };
     let context = Context { zones: Some(zones), ..super::super::tests::context(4096, 7) };

@@ -3,7 +3,7 @@
 /// The three directions, in fio's order.
 pub(super) const DIRECTIONS: usize = 3;
 
-/// A size in bytes or a percentage of something.
+/// A size in bytes, in percent or in zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Amount {
     Bytes(u64),
@@ -12,8 +12,8 @@ pub(super) enum Amount {
     Zones(u64),
 }
 
-/// A whole number with an optional unit; prefixes count in 1024, those with an `i` in 1000. That is
-/// fio's `kb_base=1024`, "opposite from those specified in the SI" for old job files' sake.
+/// A whole number with an optional unit; prefixes count in 1024, with an `i` in 1000. This is fio's
+/// `kb_base=1024`, "opposite from those specified in the SI", which keeps old job files valid.
 pub(super) fn number(text: &str) -> Result<u64, String> {
     let refuse = || format!("\"{text}\" is not a whole number such as 4096, 4k, 1m or 0x1000");
     let lower = text.trim().to_ascii_lowercase();
@@ -88,7 +88,7 @@ pub(super) fn percentage(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A time in nanoseconds; `unit_ns` is the unit where none is written.
+/// A time in nanoseconds; `unit_ns` is the default unit.
 pub(super) fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
     let refuse = || format!("\"{text}\" is not a time such as 10, 10ms, 5m or 1h");
     let lower = text.trim().to_ascii_lowercase();
@@ -108,14 +108,14 @@ pub(super) fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
     number.checked_mul(unit_ns).ok_or_else(|| format!("\"{text}\" is too long"))
 }
 
-/// Up to three values for reads, writes and trims. `None` keeps the default: nothing was written
-/// there, or the list ended with a comma before.
+/// Up to three values for reads, writes and trims. `None` keeps the default: the value is empty, or
+/// the list ended before with a comma.
 pub(super) fn three<T: Clone>(
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<[Option<T>; DIRECTIONS], String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    // A comma at the end only says that the values before it do not apply further on.
+    // A trailing comma means that the values do not apply to the remaining directions.
     if parts.len() > DIRECTIONS + usize::from(parts.last() == Some(&"")) {
         return Err(format!("\"{text}\" has more than {DIRECTIONS} values"));
     }

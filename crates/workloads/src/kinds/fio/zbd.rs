@@ -1,6 +1,6 @@
 //! `zonemode=zbd`: writes go to write pointers, reads to written data, and full zones are reset
-//! before they are rewritten (fio's manual, "zonemode"). The zones are the device's; all jobs share
-//! their state.
+//! before they are rewritten (fio's manual, "zonemode"). The zones belong to the device; all jobs
+//! share their state.
 
 use super::units::number;
 use engine::{Random, SECTOR_BYTES, Xoshiro256, ZoneShape};
@@ -9,13 +9,13 @@ use engine::{Random, SECTOR_BYTES, Xoshiro256, ZoneShape};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ZoneKeys {
     pub is_on: bool,
-    /// Zones are pauses in a sequence, which are read over.
+    /// True for strided zones, which are ignored.
     is_strided: bool,
     size: Option<u64>,
     capacity: Option<u64>,
     most_open: u64,
     most_open_of_job: u64,
-    /// Resets by the number of writes, and from which share of written bytes on.
+    /// Resets: their frequency per write, and the share of written bytes above which they occur.
     frequency: f64,
     threshold: f64,
     ignores_limits: bool,
@@ -65,7 +65,7 @@ impl ZoneKeys {
         self.ignores_limits = on;
     }
 
-    /// Refuses keys of zones without the mode.
+    /// Refuses zone keys without a zone mode.
     pub fn check(&self) -> Result<(), String> {
         if !self.is_on && !self.is_strided && *self != ZoneKeys::default() {
             return Err("keys of zones need zonemode=zbd".to_owned());
@@ -97,7 +97,7 @@ impl ZoneKeys {
         Ok(())
     }
 
-    /// Zones that a job may have open.
+    /// Maximum open zones for a job.
     fn most(&self, zones: &ZoneShape) -> u64 {
         let limits = [self.most_open, self.most_open_of_job, zones.open];
         let used = limits.into_iter().filter(|limit| *limit > 0);
@@ -120,7 +120,7 @@ pub struct Zbd {
 pub struct Moved {
     pub at: u64,
     pub bytes: u64,
-    /// Start of a zone to reset before.
+    /// Start of a zone to reset before the request.
     pub reset: Option<u64>,
 }
 
@@ -137,8 +137,8 @@ impl Zbd {
         }
     }
 
-    /// Range to read instead of the drawn one: the same place of its zone if that is written, else
-    /// a later zone's.
+    /// Range to read instead of the drawn one: the same offset in its zone if written, otherwise in
+    /// a later zone.
     pub fn read(&self, (at, bytes): (u64, u64), (start, end): (u64, u64)) -> Option<(u64, u64)> {
         let zones = (start / self.size)..end.div_ceil(self.size).min(self.shape.count);
         let first = at / self.size;
@@ -147,12 +147,12 @@ impl Zbd {
         let zone = found.next()?;
         let room = self.pointers[zone as usize] - bytes;
         let within = at % self.size;
-        // Redrawn by its remainder, so that the zone is covered evenly.
+        // The offset is folded into the written part, so that it is covered evenly.
         let place = if within <= room { within } else { within % (room + bytes) / bytes * bytes };
         Some((zone * self.size + place.min(room), bytes))
     }
 
-    /// Range to write instead of the drawn one; nothing if no zone of its range is as large.
+    /// Range to write instead of the drawn one; `None` if no zone in its range is large enough.
     pub fn write(
         &mut self,
         keys: &ZoneKeys,
@@ -178,7 +178,7 @@ impl Zbd {
             {
                 zone = other;
             } else {
-                // Full zones are rewritten only without another choice.
+                // Full zones are rewritten only if no other zone fits.
                 let fits = |zone: &u64| self.capacity - self.pointers[*zone as usize] >= bytes;
                 let next = (0..count).map(|step| zones.start + (zone - zones.start + step) % count);
                 zone = next.clone().find(fits).unwrap_or(zone);
@@ -197,7 +197,7 @@ impl Zbd {
         Some(Moved { at, bytes, reset: resets.then_some(zone * self.size) })
     }
 
-    /// True if a zone is reset before it is written: it is full, or it is time for one.
+    /// True if a zone is reset before the write: it is full, or the frequency demands a reset.
     fn resets(
         &self,
         keys: &ZoneKeys,

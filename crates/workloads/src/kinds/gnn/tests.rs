@@ -1,4 +1,4 @@
-//! Closed forms of sampling, without a device.
+//! Closed-form checks of sampling, without a device.
 
 #![expect(clippy::float_cmp, reason = "counts are whole numbers")]
 
@@ -7,7 +7,7 @@ use super::Gnn;
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Time};
 
-/// 100,000 nodes; lists of 240 bytes and features of 512.
+/// 100,000 nodes; lists of 240 bytes and features of 512 bytes.
 const SMALL: &str =
     "nodes = 100000\nbatches = 8\nbatch = 64\nfan_out = '4, 3'\nworkers = 2\nload = false\n";
 
@@ -34,7 +34,7 @@ fn a_batch_meets_at_most_the_nodes_of_its_tree() {
 
 #[test]
 fn distinct_nodes_follow_the_law_of_degrees() {
-    // One layer with many neighbours: of n draws by Zipf's law with exponent 1/1.1, the expected
+    // One layer with many neighbours: for n draws by Zipf's law with exponent 1/1.1, the expected
     // number of distinct ranks is the sum of 1 - (1 - p)^n.
     let (nodes, batch, fan_out) = (20_000u64, 256u64, 40u64);
     let text = format!("nodes = {nodes}\nbatch = {batch}\nfan_out = '{fan_out}'\nbatches = 20");
@@ -52,7 +52,7 @@ fn distinct_nodes_follow_the_law_of_degrees() {
 
 #[test]
 fn a_feature_of_512_bytes_is_read_with_seven_others() {
-    // Few nodes of many: hardly two in one block.
+    // Few of many nodes: rarely two in one block.
     let (_, count) =
         run("batch = 8\nfan_out = '2'\nbatches = 50\ndegree_exponent = 10\nnodes = 400000");
     let amplification = count("gnn_feature_bytes_read") / count("gnn_feature_bytes_needed");
@@ -69,7 +69,8 @@ fn a_feature_of_512_bytes_is_read_with_seven_others() {
 #[test]
 fn a_layer_is_read_when_the_one_before_is_answered() {
     let (asked, _) = run("workers = 1\nbatches = 3");
-    // Lists of two layers and features, three times; at 64 at a time, and nothing else beside them.
+    // Reads of two layers of lists and of the features, three times, with at most 64 outstanding
+    // and no other requests.
     let list_blocks = (100_000u64 * 240).div_ceil(4096);
     let mut phases: Vec<(bool, Time, Time, usize)> = Vec::new();
     for it in &asked {

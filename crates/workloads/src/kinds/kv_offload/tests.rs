@@ -1,4 +1,4 @@
-//! Closed forms of keys and values on a drive, without a device.
+//! Closed-form checks of key-value offloading, without a device.
 
 use super::super::tests::{assert_refused, build};
 use super::KvOffload;
@@ -25,7 +25,8 @@ fn bytes(asked: &[Asked], op: Op) -> f64 {
 
 #[test]
 fn chunks_have_the_size_that_the_model_makes_them() {
-    // 2 x 32 layers x 8 heads x 128 x 2 B = 128 KiB a token, 32 MiB a chunk of 256; of 80 layers 320 KiB and 80 MiB.
+    // 2 x 32 layers x 8 heads x 128 x 2 B = 128 KiB per token, 32 MiB per chunk of 256; with 80
+    // layers 320 KiB and 80 MiB.
     for (layers, token, chunk) in [(32, 128, 32), (80, 320, 80)] {
         let options = KvOffload { layers, objects: String::new(), ..Default::default() };
         assert_eq!(options.token_bytes(), token << 10);
@@ -38,9 +39,9 @@ fn what_is_not_a_hit_is_written() {
     for hit in [0.5, 0.92, 0.0, 1.0] {
         let (asked, count) = run(&format!("hit_share = {hit}"));
         let share = count("kv_hits") / (count("kv_hits") + count("kv_puts"));
-        // The first prompts of the workers are new in any case.
+        // The first prompt of each worker is always new.
         assert!((share - hit).abs() < 0.01, "{hit}: {share}");
-        // Write rate = (1 - hit) x rate of tokens x bytes of a token: all that is written are puts.
+        // Write rate = (1 - hit) x token rate x bytes per token: all writes are puts.
         assert!((bytes(&asked, Op::Write) / count("kv_put_bytes") - 1.0).abs() < 0.02);
         if hit < 1.0 && hit > 0.0 {
             assert!((bytes(&asked, Op::Read) / count("kv_got_bytes") - 1.0).abs() < 0.02);
@@ -79,14 +80,15 @@ fn nothing_is_read_that_was_not_written_and_nothing_written_over_that_was_not_tr
 
 #[test]
 fn an_object_has_one_size_all_its_life() {
-    // Handles by worker: writes of a prompt are 2 objects of its size, whatever was asked before.
+    // Handles by worker: a prompt writes 2 objects of the worker's size, regardless of earlier
+    // prompts.
     let (asked, _) = run("placement = 'size'\nhit_share = 0.5\noutstanding = 1");
     let mut bytes_of = [0u64; 3];
     for it in asked.iter().filter(|it| it.request.op == Op::Write) {
         bytes_of[usize::from(it.request.handle.number().unwrap())] += it.request.bytes();
     }
     for (size, bytes) in bytes_of.iter().enumerate() {
-        // Whole prompts but for the last.
+        // Whole prompts, except for the last.
         let prompt = 2 << (20 + size);
         assert!(bytes / prompt > 20 && bytes % prompt < prompt, "{size}: {bytes}");
     }
@@ -120,8 +122,8 @@ fn what_was_written_first_goes_first_and_what_is_read_stays() {
         let squares = lives.iter().map(|it| (*it as f64 - mean).powi(2)).sum::<f64>();
         (squares / lives.len() as f64).sqrt() / mean
     };
-    // First in, first out: all live for what there is room for. Repeated prompts live longer than
-    // others.
+    // First in, first out: all blocks live until the space is used up once. With LRU, repeated
+    // prompts live longer than others.
     assert!(spread("eviction = 'fifo'") < 0.02, "{}", spread("eviction = 'fifo'"));
     assert!(spread("") > 0.2, "{}", spread(""));
 }

@@ -9,11 +9,12 @@ use crate::files::BLOCK_BYTES;
 use engine::{Handle, Op, Time};
 use std::collections::VecDeque;
 
-/// Memtables that wait to be flushed, and level 0 over what makes it due, at which the writer waits.
+/// Thresholds at which the writer stalls: memtables waiting for their flush, and size of level 0
+/// relative to its merge trigger.
 const MOST_WAITING: usize = 2;
 pub const STOP: usize = 9;
 
-/// The log of the memtable that is filled.
+/// The log of the memtable being filled.
 #[derive(Debug, Default)]
 struct Log {
     extents: Vec<Extent>,
@@ -22,17 +23,17 @@ struct Log {
     must_sync: bool,
 }
 
-/// The way of the oldest full memtable to the flash.
+/// State of the flush of the oldest full memtable.
 #[derive(Debug)]
 enum Flush {
     Idle,
     Writing(Vec<Extent>),
     Syncing(Vec<Extent>),
-    /// Files that are no longer needed are deleted.
+    /// Deletes files that are no longer needed.
     Deleting(Vec<Extent>),
 }
 
-/// A merge under way.
+/// A merge in progress.
 struct Merging {
     merge: Merge,
     /// Extents of each file.
@@ -51,7 +52,7 @@ enum Stage {
     Deleting,
 }
 
-/// Counts beside requests, in blocks except for the last two.
+/// Counts for the notices, in blocks except for the last two.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     flushed_memtables: u64,
@@ -70,11 +71,11 @@ pub struct Store {
     buffer: u64,
     tree: Tree,
     allocator: Allocator,
-    /// Initial files, next one last, and the current one.
+    /// Initial files not yet loaded, next one last, and the extents of the current one.
     unloaded: Vec<(usize, std::ops::Range<f64>, f64)>,
     loading: Vec<Extent>,
     log: Log,
-    /// Logs of the memtables that wait to be flushed.
+    /// Logs of the memtables that wait for their flush.
     full: VecDeque<Vec<Extent>>,
     flush: Flush,
     merges: Vec<Option<Merging>>,
@@ -112,8 +113,8 @@ fn pieces(
 }
 
 impl Store {
-    /// A store before its first request; blocks of a memtable, an append and a buffer, bytes of
-    /// data, and blocks of the device.
+    /// A store before its first request; memtable, append and buffer in blocks, data in bytes,
+    /// device in blocks.
     pub fn new(
         options: &Lsm,
         (memtable, append, buffer): (u64, u64, u64),
@@ -132,7 +133,7 @@ impl Store {
             (true, Keys::Uniform) => tree.settled(),
             (true, Keys::Sequential) => tree.only_last((memtable * BLOCK_BYTES) as f64),
         };
-        // The last is written first. Of keys in order the oldest come first, of levels the largest.
+        // The last file is loaded first: with ordered keys the oldest, otherwise the largest level.
         if options.keys == Keys::Sequential {
             unloaded.reverse();
         }
@@ -154,7 +155,7 @@ impl Store {
         }
     }
 
-    /// The handle of a level, or of the log.
+    /// The placement handle of a level, or of the log.
     fn handle(&self, level: Option<usize>) -> Handle {
         let borders: &[usize] = match self.options.placement {
             Classes::None => return Handle::NONE,
@@ -183,7 +184,7 @@ impl Store {
         self.full.len() >= MOST_WAITING || self.tree.l0() >= STOP * self.options.l0_files as usize
     }
 
-    /// The writer, which appends to the log.
+    /// Next step of the writer, which appends to the log.
     fn append(&mut self, now: Time, step: &mut VecDeque<Piece>) -> Next {
         if !self.options.log {
             return Next::End;
@@ -209,7 +210,7 @@ impl Store {
         Next::Ask(now)
     }
 
-    /// The thread that flushes memtables.
+    /// Next step of the thread that flushes memtables.
     fn flush(&mut self, now: Time, step: &mut VecDeque<Piece>) -> Next {
         match &self.flush {
             Flush::Idle => {}
@@ -224,7 +225,7 @@ impl Store {
             }
         }
         if !self.options.log && self.full.is_empty() && !self.must_wait() {
-            // Without a log memtables fill as soon as allowed.
+            // Without a log, memtables fill as soon as allowed.
             self.full.push_back(Vec::new());
         }
         if self.full.is_empty() {
@@ -239,7 +240,7 @@ impl Store {
         Next::Ask(now)
     }
 
-    /// A memtable lies in level 0, durably.
+    /// Completes the flush of a memtable to level 0.
     fn flushed(&mut self, extents: Vec<Extent>) {
         let bytes = (blocks(&extents) * BLOCK_BYTES) as f64;
         let mut gone = self.full.pop_front().unwrap_or_default();
@@ -265,7 +266,7 @@ impl Store {
         Next::Ask(now)
     }
 
-    /// A thread that merges.
+    /// Next step of a merging thread.
     fn merge(&mut self, thread: usize, now: Time, step: &mut VecDeque<Piece>) -> Next {
         if self.merges[thread].is_none() {
             let Some(merge) = self.tree.next_merge() else { return Next::Wait };
@@ -304,7 +305,7 @@ impl Store {
         Next::Ask(now)
     }
 
-    /// A stage of a merge is over; whether the tree has changed.
+    /// Completes a stage of a merge; returns true if the tree has changed.
     fn merged(&mut self, thread: usize) -> bool {
         let Some(own) = &mut self.merges[thread] else { return false };
         let (all_in, all_out) = (blocks(&own.merge.reads), blocks(&own.writes));

@@ -1,4 +1,4 @@
-//! Closed forms of the tree, without a device.
+//! Closed-form checks of the tree, without a device.
 
 #![expect(clippy::float_cmp, reason = "counts are whole numbers")]
 
@@ -7,10 +7,11 @@ use super::tree::{LAST, Shape, Tree};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Request, Time};
 
-/// 256 MiB of data in files of 1 MiB: base level of 4 MiB, fan-out 4, so three levels below it.
+/// 256 MiB of data in files of 1 MiB: base level of 4 MiB and fan-out 4, so three levels below the
+/// base.
 const SMALL: &str = "data = '256MiB'\nmemtable = '1MiB'\nl1 = '4MiB'\nfile = '1MiB'\nfan_out = 4\nbuffer = '256KiB'\n";
 
-/// Flushes are slow, so that merges keep up with the writer.
+/// Flushes are slow, so merges keep up with the writer.
 fn takes(request: &Request) -> Time {
     if request.op == Op::Flush { 3_000_000 } else { 1000 + u64::from(request.sectors) * 10 }
 }
@@ -30,7 +31,7 @@ fn asked(text: &str) -> Vec<Asked> {
     run(text).0
 }
 
-/// Bytes written to the device of a byte of the user, behind the load.
+/// Bytes written to the device per byte written by the user, excluding the load.
 fn amplification(count: &impl Fn(&str) -> f64) -> f64 {
     let written = ["lsm_logged_bytes", "lsm_flushed_bytes", "lsm_merged_bytes"].map(count);
     written.iter().sum::<f64>() / count("lsm_user_bytes")
@@ -56,7 +57,7 @@ fn keys_in_order_are_written_twice() {
     let found = amplification(&count);
     assert!((found - 2.0).abs() < 0.01, "{found}");
     assert_eq!((count("lsm_merged_bytes"), count("lsm_merge_read_bytes")), (0.0, 0.0));
-    // Without a log once.
+    // Without a log, each byte is written once.
     let (_, count) = run("keys = 'sequential'\nlog = false\nrequests = 20000");
     assert!((amplification(&count) - 1.0).abs() < 0.01);
     assert!(asked.iter().any(|it| it.request.op == Op::Trim));
@@ -65,7 +66,7 @@ fn keys_in_order_are_written_twice() {
 #[test]
 fn levels_grow_by_the_fan_out_and_take_a_ninth_more_space_than_the_data() {
     let shape = Shape { fan_out: 10.0, l1: 256.0, l0_files: 4, file: 64.0, overwrites: 1.0 };
-    // In units of 1 MiB: 1 TiB makes four levels below a base of 105 MiB.
+    // In units of 1 MiB: 1 TiB has four levels below a base of 105 MiB.
     let tree = Tree::new(shape, f64::from(1 << 20));
     let (base, targets) = tree.targets(f64::from(1 << 20));
     assert_eq!((base, LAST - base), (2, 4));
@@ -94,11 +95,11 @@ fn the_levels_stay_at_their_targets_and_no_keys_are_lost() {
             assert!(tree.bytes(level) <= target * 1.3 + 8e6, "level {level}");
         }
     }
-    // Every key is in the last level, once.
+    // The last level contains every key once.
     assert!((tree.bytes(LAST) / 256e6 - 1.0).abs() < 0.01, "{}", tree.bytes(LAST));
 }
 
-/// The bytes that the user wrote between the write of a page and its trim, by handle: each life of a page.
+/// Lifetimes of pages by handle: bytes written by the user between a page's write and its trim.
 fn lives(asked: &[Asked]) -> Vec<Vec<u64>> {
     let mut lives = vec![Vec::new(); 8];
     let mut born = vec![None; 1 << 18];
@@ -135,10 +136,10 @@ fn files_live_longer_by_the_fan_out_from_level_to_level() {
         own.sort_unstable();
         own[own.len() / 2] as f64
     };
-    // The log lives for its memtable, of 256 blocks, and until that is flushed; level 0 for four memtables.
+    // The log lives until its memtable of 256 blocks is flushed; level 0 for four memtables.
     assert!((64.0..=2.0 * 256.0).contains(&median(0)), "{}", median(0));
     assert!((256.0..=8.0 * 256.0).contains(&median(1)), "{}", median(1));
-    // Levels 3 to 5 have 4, 16 and 64 MiB; their files live for about as many bytes of the user.
+    // Levels 3 to 5 have 4, 16 and 64 MiB; their files live for about as many bytes of user writes.
     let below: Vec<f64> = (4..=6).map(median).collect();
     for pair in below.windows(2) {
         assert!((1.5..=8.0).contains(&(pair[1] / pair[0])), "{below:?}");
@@ -151,7 +152,7 @@ fn every_byte_that_is_deleted_is_trimmed() {
     let bytes = |op: Op| -> u64 {
         asked.iter().filter(|it| it.request.op == op).map(|it| it.request.bytes()).sum()
     };
-    // At the end the tree lives: its data and a third, and merges under way.
+    // At the end the live data are the tree's data plus a third, and merges in progress.
     let living = bytes(Op::Write) - bytes(Op::Trim);
     assert!((300e6..420e6).contains(&(living as f64)), "{living}");
     lives(&asked);

@@ -1,16 +1,16 @@
-//! The tree: files of sorted keys in levels, and which of them are merged next.
+//! The tree: files of sorted keys in levels, and the choice of the next merge.
 //!
-//! Keys are numbers from 0 to 1 on which all are equally dense, so that a file is a range of keys
-//! and a number of bytes, and what merging leaves of two files follows from how many keys they
-//! share. Levels, targets and the choice of files follow `RocksDB` with dynamic level sizes: the
-//! last of seven levels (6) holds the data, each above it a share 1/T of the next, down to a base
-//! level of at most `l1` bytes, into which the files of level 0 are merged all at once. From other
-//! levels one file at a time is merged with those it overlaps, in the order of keys.
+//! Keys are uniformly dense numbers from 0 to 1. A file is a range of keys and a number of bytes,
+//! and the size of merged files follows from the expected number of shared keys. Levels, targets
+//! and the choice of files follow `RocksDB` with dynamic level sizes. The last of seven levels (6)
+//! holds the data. Each level above has a share 1/T of the next, up to a base level of at most `l1`
+//! bytes, into which all files of level 0 are merged together. In other levels one file at a time,
+//! in key order, is merged with the overlapping files below.
 
 use crate::extents::Extent;
 use std::ops::Range;
 
-/// The number of the last level.
+/// The index of the last level.
 pub const LAST: usize = 6;
 
 /// A file of sorted keys.
@@ -20,7 +20,7 @@ pub struct File {
     pub keys: Range<f64>,
     pub bytes: f64,
     pub extents: Vec<Extent>,
-    /// Part of a merge under way.
+    /// True while the file is part of a merge.
     is_busy: bool,
 }
 
@@ -29,13 +29,13 @@ pub struct File {
 pub struct Shape {
     /// Size ratio of consecutive levels.
     pub fan_out: f64,
-    /// Bytes that the base level has at most.
+    /// Maximum bytes of the base level.
     pub l1: f64,
-    /// Files of level 0 that are merged.
+    /// Number of level 0 files that triggers their merge.
     pub l0_files: usize,
-    /// Bytes of a file below level 0, about.
+    /// Approximate bytes of a file below level 0.
     pub file: f64,
-    /// Share of writes to keys that exist.
+    /// Share of writes to existing keys.
     pub overwrites: f64,
 }
 
@@ -44,11 +44,11 @@ pub struct Shape {
 pub struct Merge {
     inputs: Vec<u64>,
     from: usize,
-    /// The level that gets the files.
+    /// The level that receives the files.
     pub to: usize,
-    /// Reads.
+    /// Extents to read.
     pub reads: Vec<Extent>,
-    /// Keys and bytes of the new files.
+    /// Keys and bytes of the output files.
     pub files: Vec<(Range<f64>, f64)>,
 }
 
@@ -57,9 +57,9 @@ pub struct Merge {
 pub struct Tree {
     shape: Shape,
     levels: [Vec<File>; LAST + 1],
-    /// Position in the keys of each level's next merge.
+    /// Key position of each level's next merge.
     cursors: [f64; LAST + 1],
-    /// Bytes of all keys, each once.
+    /// Bytes of all distinct keys.
     all_keys: f64,
     numbered: u64,
     merges_l0: bool,
@@ -81,7 +81,7 @@ impl Tree {
         }
     }
 
-    /// Files of level 0.
+    /// Number of files in level 0.
     pub fn l0(&self) -> usize {
         self.levels[0].len()
     }
@@ -91,7 +91,7 @@ impl Tree {
         self.levels[level].iter().map(|file| file.bytes).sum()
     }
 
-    /// The first level below level 0 that is used, and how much each may hold.
+    /// The first used level below level 0, and the target size of each level.
     pub fn targets(&self, last: f64) -> (usize, [f64; LAST + 1]) {
         let (mut base, mut size) = (LAST, last.max(1.0));
         while base > 1 && size > self.shape.l1 {
@@ -106,7 +106,7 @@ impl Tree {
         (base, targets)
     }
 
-    /// The files of a tree that has been written to for long: each level is full.
+    /// The files of a tree in steady state: each level is full.
     pub fn settled(&self) -> Vec<(usize, Range<f64>, f64)> {
         let (base, targets) = self.targets(self.all_keys);
         let mut files = Vec::new();
@@ -119,7 +119,7 @@ impl Tree {
         files
     }
 
-    /// The files of a store of keys in order.
+    /// The files of a store written in key order, all in the last level.
     pub fn only_last(&self, file: f64) -> Vec<(usize, Range<f64>, f64)> {
         let files = cut(&[(0.0..1.0, self.all_keys)], file).into_iter();
         files.map(|(keys, bytes)| (LAST, keys, bytes)).collect()
@@ -136,14 +136,14 @@ impl Tree {
         files.insert(at, File { number: self.numbered, keys, bytes, extents, is_busy: false });
     }
 
-    /// A memtable has become a file of level 0.
+    /// Adds a flushed memtable as a file of level 0.
     pub fn flushed(&mut self, bytes: f64, extents: Vec<Extent>) {
         self.all_keys += (1.0 - self.shape.overwrites) * bytes;
         self.insert(0, 0.0..1.0, bytes, extents);
     }
 
-    /// A file whose keys exceed all others moves to the last level unchanged; what was first there
-    /// goes while there is more than the data.
+    /// Moves a file whose keys exceed all others to the last level unchanged; returns the extents
+    /// of the oldest files beyond the data size.
     pub fn appended(&mut self, bytes: f64, extents: Vec<Extent>) -> Vec<Extent> {
         let after = self.levels[LAST].last().map_or(0.0, |file| file.keys.end);
         self.insert(LAST, after..after + bytes / self.all_keys, bytes, extents);
@@ -226,7 +226,7 @@ impl Tree {
         Chosen::Nothing
     }
 
-    /// Size of the union of two sets of keys with given sizes on a share of the keys.
+    /// Expected size of the union of two key sets of given sizes on a share of the keys.
     fn union(&self, newer: f64, older: f64, share: f64) -> f64 {
         let all = self.all_keys * share;
         newer + older - self.shape.overwrites * newer * older / all.max(1.0)
@@ -277,7 +277,7 @@ impl Tree {
             .collect()
     }
 
-    /// Completes a merge, whose files lie at `places`: what the old ones took.
+    /// Completes a merge with its files at `places`; returns the extents of the input files.
     pub fn merged_into(&mut self, merge: &Merge, places: Vec<Vec<Extent>>) -> Vec<Extent> {
         for level in [merge.from, merge.to] {
             self.levels[level].retain(|file| !merge.inputs.contains(&file.number));
@@ -300,7 +300,7 @@ impl Tree {
 
 enum Chosen {
     Merge(Merge),
-    /// The file moved down unchanged, because it overlaps no other.
+    /// The file moved down unchanged, because no file below overlaps.
     Moved,
     Nothing,
 }

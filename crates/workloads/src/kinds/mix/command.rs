@@ -1,4 +1,4 @@
-//! Commands of `NVMe` in place of reads and writes of a stream.
+//! `NVMe` commands that replace the reads and writes of a stream.
 
 use engine::{Lba, Op, Request};
 
@@ -29,7 +29,7 @@ options::choices! {
 }
 
 impl AsCommand {
-    /// Operation in place of another.
+    /// Replacement for an operation.
     fn of(self, op: Op) -> Op {
         match (op, self) {
             (Op::Write, AsCommand::Zeroes) => Op::Zeroes,
@@ -55,14 +55,14 @@ impl AsCommand {
     }
 }
 
-/// The commands that the requests of a stream are, which is `sectors` long.
+/// Replacement of a stream's requests by a command, on `sectors` sectors.
 #[derive(Debug, Clone)]
 pub struct Becoming {
     pub command: AsCommand,
     pub sectors: u64,
     /// Range of the last write.
     written: u64,
-    /// The range of the next copy was given.
+    /// True if the range of the next copy was issued.
     has_range: bool,
 }
 
@@ -71,7 +71,7 @@ impl Becoming {
         Becoming { command, sectors, written: 0, has_range: false }
     }
 
-    /// The range before a request that becomes a copy without one.
+    /// The range request that precedes a copy, unless it was already issued.
     pub fn range_before(&mut self, request: &Request) -> Option<Request> {
         let needs = self.command == AsCommand::Copy && request.op == Op::Write;
         if !needs || std::mem::replace(&mut self.has_range, needs) {
@@ -81,7 +81,7 @@ impl Becoming {
         Some(Request { op: Op::Range, lba: Lba(first), ..*request })
     }
 
-    /// Request in place of another.
+    /// Replacement for a request.
     pub fn becomes(&mut self, request: Request) -> Request {
         if request.op == Op::Write {
             self.written = request.lba.0;

@@ -1,4 +1,4 @@
-//! The tables of a mix's streams: a workload section each, with a few keys of the mix beside it.
+//! The tables of a mix's streams: each a workload section with a few additional keys.
 
 use super::super::{ResolveError, WorkloadConfig};
 use super::command::AsCommand;
@@ -14,13 +14,13 @@ pub struct MixStream {
     /// Requests of a stream.
     #[serde(flatten)]
     pub workload: WorkloadConfig,
-    /// Share among the weighted streams; without it, it keeps its own pace.
+    /// Share among the weighted streams; without a weight, the stream keeps its own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Start of its part of the device: a share of the device or a size.
+    /// Start of the stream's part of the device: a share of the device or a size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Footprint>,
-    /// End of its part of the device.
+    /// End of the stream's part of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Footprint>,
     /// Placement handle of writes.
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for MixStreams {
     }
 }
 
-/// The reference of the keys that a stream has in addition to its workload's, by their names.
+/// The reference of the keys that a stream has in addition to its workload's.
 pub fn stream_keys() -> Vec<KeyInfo> {
     let mut rows = Vec::new();
     let weight = "Its share among the streams with weights; without it, it keeps its own pace.";
@@ -69,7 +69,7 @@ pub fn stream_keys() -> Vec<KeyInfo> {
     <Option<u32> as Setting>::describe("handle", handle, &None, &mut rows);
     let command = "The command of NVMe that its reads or writes become.";
     AsCommand::describe("command", command, &AsCommand::None, &mut rows);
-    // No value replaces the missing ones.
+    // These keys have no default.
     for row in &mut rows {
         row.default.clear();
     }
@@ -77,7 +77,7 @@ pub fn stream_keys() -> Vec<KeyInfo> {
 }
 
 impl MixStreams {
-    /// Each a section by the name `stream`.
+    /// A list of sections named `stream`.
     fn values() -> Values {
         Values::List(Box::new(Values::Section("stream")))
     }
@@ -87,8 +87,7 @@ impl options::Setting for MixStreams {
     options::leaf_body!(Self::EXPECTED, Self::values(), |_: &Self| String::new());
 }
 
-/// Reads a table. Its values are kept as TOML's until its kind says what they should be: a config is
-/// TOML wherever it comes from.
+/// Reads a table. Its values stay TOML until the kind is known; all configs are converted to TOML.
 fn stream(table: Value) -> Result<MixStream, String> {
     let Value::Table(mut table) = table else {
         return Err("it is not a table of keys".to_owned());
@@ -108,13 +107,13 @@ fn stream(table: Value) -> Result<MixStream, String> {
     Ok(MixStream { workload, weight, from, to, handle, command })
 }
 
-/// Takes a key out of a table.
+/// Removes a key from a table and parses it.
 fn take<T: DeserializeOwned>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
     let value = table.remove(key).map(T::deserialize).transpose();
     value.map_err(|error| error.message().to_owned())
 }
 
-/// Adds to serde's list of all keys the one that was probably meant.
+/// Adds the most similar key to serde's list of all keys.
 fn with_nearest(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let hint = match message.strip_prefix("unknown field ") {

@@ -41,7 +41,7 @@ fn a_stream_asks_what_it_would_ask_alone() {
     let mixed = run("mix", text);
     let reads = mixed.iter().filter(|a| a.request.op == Op::Read);
     assert!(reads.map(|a| a.request.lba).eq(alone.iter().map(|a| a.request.lba)));
-    // The second stream has its own randomness.
+    // The second stream has its own random source.
     let writes: Vec<u64> = mixed
         .iter()
         .filter(|a| a.request.op == Op::Write)
@@ -52,7 +52,7 @@ fn a_stream_asks_what_it_would_ask_alone() {
 
 #[test]
 fn a_turn_waits_for_its_stream() {
-    // The second stream may have one request outstanding, and gets half of the turns.
+    // The second stream has queue depth 1 and gets half of the turns.
     let text = "[[streams]]\nkind = 'closed'\nrequests = 1000\nweight = 1.0\noutstanding = 64\n\
                 [[streams]]\nkind = 'closed'\nrequests = 1000\nweight = 1.0\noutstanding = 1\n\
                 read_share = 0.0";
@@ -215,7 +215,7 @@ fn malformed_settings_are_refused_with_their_stream() {
     ] {
         let layer: toml::Table = toml::from_str(text).unwrap();
         let error = WorkloadConfig::resolve("mix", [layer]).unwrap_err().to_string();
-        // After the first line, the message has the position of the streams.
+        // The message's first line names the problem; the position of the streams follows.
         assert!(error.lines().next().unwrap().contains(message), "{text}: {error}");
     }
 }

@@ -1,18 +1,18 @@
-//! Pages of a program: where each is, which was touched last, and its place in the swap space.
+//! Pages of a program: location, LRU order, and slots in the swap space.
 
 use crate::extents::Extent;
 
-/// Neither a page nor a place.
+/// Neither a page nor a slot.
 const NONE: u32 = u32::MAX;
 
 /// Location of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the swap space alone.
+    /// Only in the swap space.
     Out,
     /// In memory.
     In,
-    /// In memory, being written.
+    /// In memory, being written out.
     Leaving,
 }
 
@@ -20,30 +20,31 @@ pub enum Place {
 pub struct Pages {
     place: Vec<Place>,
     is_changed: Vec<bool>,
-    /// Page accessed before, and after; a ring through `ring`.
+    /// Previous and next page in LRU order; a ring closed by `ring`.
     older: Vec<u32>,
     newer: Vec<u32>,
-    /// Swap slot of each page, if any: unchanged pages do.
+    /// Swap slot of each unchanged page; changed pages have none.
     slot: Vec<u32>,
     /// Bitmap of used slots.
     taken: Vec<u64>,
     slots: u32,
-    /// The page of each place.
+    /// The page of each slot.
     held: Vec<u32>,
     /// Slot at which the search for a free one begins.
     hand: u32,
-    /// Free pages of memory.
+    /// Number of free page frames.
     free: u32,
 }
 
 impl Pages {
-    /// `count` pages with places of their own, the first `memory` of them in memory and unchanged; `slots` places.
+    /// `count` pages with a slot each, the first `memory` of them in memory and unchanged; `slots`
+    /// slots in total.
     pub fn new(count: u32, memory: u32, slots: u32) -> Self {
         let each = count as usize;
         let mut pages = Pages {
             place: vec![Place::Out; each],
             is_changed: vec![false; each],
-            // One entry more than pages: where the ring begins and ends.
+            // The extra entry is the start and end of the ring.
             older: (0..=count).collect(),
             newer: (0..=count).collect(),
             slot: (0..count).collect(),
@@ -74,7 +75,7 @@ impl Pages {
         self.place[page as usize]
     }
 
-    /// The page that stands for the begin and the end of the ring.
+    /// The entry that marks the start and end of the ring.
     fn ring(&self) -> u32 {
         self.count()
     }
@@ -95,13 +96,13 @@ impl Pages {
         self.older[newer as usize] = older;
     }
 
-    /// The page not touched for longest, of those in memory that are not leaving.
+    /// The least recently touched page in memory that is not being written out.
     fn oldest(&self) -> Option<u32> {
         let page = self.newer[self.ring() as usize];
         (page != self.ring()).then_some(page)
     }
 
-    /// A page that is in memory is touched: one that was leaving stays.
+    /// Touches a page in memory; a page that was being written out stays.
     pub fn touch(&mut self, page: u32) {
         if self.place(page) == Place::In {
             self.unlink(page);
@@ -110,7 +111,7 @@ impl Pages {
         self.link(page);
     }
 
-    /// A page in memory is changed: its place in the swap space holds nothing any more.
+    /// Marks a page in memory as changed: its slot is freed.
     pub fn change(&mut self, page: u32) {
         self.is_changed[page as usize] = true;
         let slot = std::mem::replace(&mut self.slot[page as usize], NONE);
@@ -120,7 +121,7 @@ impl Pages {
         }
     }
 
-    /// Frees a page of memory: an unused one, or the oldest if it is unchanged.
+    /// Frees a page frame: an unused one, or the oldest page's if that is unchanged.
     fn frame(&mut self) -> bool {
         if self.free > 0 {
             self.free -= 1;
@@ -136,8 +137,8 @@ impl Pages {
         }
     }
 
-    /// Loads a page and its neighbours within `window` slots: returns the range to read. `None` if
-    /// there is no memory for it.
+    /// Loads a page and its neighbours within `window` slots, and returns the range to read. `None`
+    /// if no page frame is free.
     pub fn fetch(&mut self, page: u32, window: u32) -> Option<Extent> {
         if !self.frame() {
             return None;
@@ -157,7 +158,7 @@ impl Pages {
         Some(Extent { first: u64::from(from), blocks: u64::from(to - from) })
     }
 
-    /// Loads the page of a slot, if it is out and there is free memory.
+    /// Loads the page of a slot if it is swapped out and a page frame is free.
     fn fetch_beside(&mut self, slot: u32) -> bool {
         let page = self.held[slot as usize];
         if page == NONE || self.place(page) != Place::Out || !self.frame() {
@@ -168,9 +169,9 @@ impl Pages {
         true
     }
 
-    /// Evicts pages until `cluster` are free: the oldest pages leave, unchanged ones at once. The
-    /// changed ones, at most `cluster`, have to be written: they and their places, side by side
-    /// where possible.
+    /// Evicts the oldest pages until `cluster` page frames are free, unchanged pages immediately.
+    /// Returns the changed pages, at most `cluster`, which must be written, and their slots,
+    /// adjacent if possible.
     pub fn evict(&mut self, cluster: u32) -> (Vec<u32>, Vec<Extent>) {
         let mut leaving = Vec::new();
         let mut slots = Vec::new();
@@ -205,11 +206,11 @@ impl Pages {
         (leaving, places)
     }
 
-    /// The next free place. There is one: a changed page has none.
+    /// Takes the next free slot, which always exists because changed pages have none.
     fn take_slot(&mut self) -> u32 {
         let words = self.taken.len() as u32;
         let (mut word, below) = (self.hand / 64, self.hand % 64);
-        // The first word twice: what lies before the hand comes last.
+        // The first word is examined twice: its bits below the hand come last.
         let mut free = !self.taken[word as usize] & (u64::MAX << below);
         for _ in 0..=words {
             let slot = word * 64 + free.trailing_zeros();
@@ -224,7 +225,7 @@ impl Pages {
         unreachable!("as many places as pages, and a changed page has none")
     }
 
-    /// Pages were written: pages not accessed meanwhile are out.
+    /// Completes a write: pages not touched in the meantime are swapped out.
     pub fn written(&mut self, pages: &[u32]) {
         for &page in pages {
             if self.place(page) == Place::Leaving {
@@ -234,7 +235,7 @@ impl Pages {
         }
     }
 
-    /// Fails unless memory, pages and places fit together.
+    /// Asserts that memory, pages and slots are consistent.
     #[cfg(test)]
     pub fn check(&self, memory: u32) {
         let count = |place| self.place.iter().filter(|it| **it == place).count() as u32;

@@ -1,4 +1,4 @@
-//! Closed forms of paging, without a device.
+//! Closed-form checks of paging, without a device.
 
 #![expect(clippy::float_cmp, reason = "counts are whole numbers")]
 
@@ -7,7 +7,7 @@ use super::pages::{Pages, Place};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Random, Request, Time, Xoshiro256};
 
-/// 4,000 pages of which 1,000 are in memory, and one thread that only looks.
+/// 4,000 pages with 1,000 in memory, and one thread that only reads.
 const SMALL: &str = "working_set = '16000KiB'\nmemory = '4000KiB'\ntouches = 40000\nthreads = 1\nread_share = 1.0\n\
     read_ahead = 1\nload = false\n";
 const TOUCHES: f64 = 40_000.0;
@@ -38,10 +38,10 @@ fn of(asked: &[Asked], op: Op) -> Vec<Asked> {
 fn of_pages_touched_alike_as_many_are_lacking_as_do_not_fit() {
     let (asked, count) = run("", |_| 100_000);
     assert_eq!(count("touches"), TOUCHES);
-    // A deviation of the share is 0.002.
+    // The standard deviation of the share is 0.002.
     let share = count("faults") / TOUCHES;
     assert!((share - 0.75).abs() < 0.01, "{share}");
-    // For one thread: it computes 1 us for each touch and waits 100 us for each fault.
+    // The single thread computes 1 us per touch and waits 100 us per fault.
     let expected = TOUCHES * 1e3 + count("faults") * 1e5;
     assert!((end(&asked) - expected).abs() < 1e5, "{} {expected}", end(&asked));
     assert_eq!(count("wait_ns"), count("faults") * 1e5);
@@ -52,7 +52,8 @@ fn of_pages_touched_alike_as_many_are_lacking_as_do_not_fit() {
 fn hot_pages_are_in_memory() {
     let (_, uniform) = run("", |_| 1000);
     let (_, skewed) = run("locality = 'hot-cold(0.9, 0.1)'", |_| 1000);
-    // 400 hot pages stay resident, and the rest of memory serves the other 3,600: about a sixth.
+    // 400 hot pages stay resident, and the rest of the memory serves the other 3,600: about a
+    // sixth.
     let share = skewed("faults") / TOUCHES;
     assert!((0.078..0.1).contains(&share), "{share}");
     assert!(skewed("faults") < 0.15 * uniform("faults"));
@@ -60,7 +61,8 @@ fn hot_pages_are_in_memory() {
 
 #[test]
 fn a_loop_over_more_than_memory_lacks_every_page_and_reading_ahead_finds_the_next_ones() {
-    // The first round begins with 1,000 pages that are there; after that the oldest is always the next.
+    // The first round begins with 1,000 resident pages; after that, each next page was the one
+    // evicted longest ago.
     let (_, count) = run("random_share = 0.0\ntouches = 9000", |_| 1000);
     assert_eq!((count("faults"), count("pages_read")), (8000.0, 8000.0));
     let (asked, count) = run("random_share = 0.0\ntouches = 9000\nread_ahead = 8", |_| 1000);
@@ -71,9 +73,9 @@ fn a_loop_over_more_than_memory_lacks_every_page_and_reading_ahead_finds_the_nex
 #[test]
 fn what_is_changed_is_written_before_its_memory_is_used_again() {
     let (asked, count) = run("read_share = 0.0", |_| 1000);
-    // Pages loaded leave changed, except for the initial and final content of memory.
+    // Loaded pages are later written, except for the initial and final content of memory.
     assert!((count("pages_written") - count("pages_read")).abs() <= 1000.0 + 32.0);
-    // 32 at once, side by side as long as the swap space is mostly empty.
+    // Clusters of 32, adjacent while the swap space is mostly empty.
     let writes = of(&asked, Op::Write);
     let pages: f64 = writes.iter().map(|it| f64::from(it.request.sectors / 8)).sum();
     assert_eq!(pages, count("pages_written"));
@@ -89,10 +91,10 @@ fn what_is_changed_is_written_before_its_memory_is_used_again() {
 fn a_program_is_no_faster_than_its_changed_pages_are_written() {
     let takes = |request: &Request| if request.op == Op::Write { 10_000_000 } else { 1000 };
     let (asked, count) = run("read_share = 0.0\nthreads = 4", takes);
-    // Places are side by side, mostly: a write of 32 pages each 10 ms.
+    // Slots are mostly adjacent: a write of 32 pages per 10 ms.
     let expected = count("pages_written") / 32.0 * 1e7;
     assert!((end(&asked) / expected - 1.0).abs() < 0.05, "{} {expected}", end(&asked));
-    // Each fault waits for its share: four threads for 32 pages.
+    // Each fault waits for its share: four threads and 32 pages per write.
     let mean = count("wait_ns") / count("faults");
     assert!((mean / (4.0 * 1e7 / 32.0) - 1.0).abs() < 0.1, "{mean}");
 }

@@ -61,24 +61,24 @@ options::options! {
     }
 }
 
-/// The requests of a class a second.
+/// Rate of a class, requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ClassRate {
     /// Limited only by completions.
     Unlimited,
-    /// The workload's rate.
+    /// The rate of the workload.
     Workload,
-    /// A number.
+    /// A rate of its own.
     Number(f64),
 }
 
-/// The highest rate: one request a nanosecond.
+/// Maximum rate: one request per nanosecond.
 const HIGHEST_RATE: f64 = 1e9;
 
-/// Threads at most: each has a submission queue of its own.
+/// Maximum number of threads: each has its own submission queue.
 const MOST_THREADS: u64 = 1 << 16;
 
-/// The most requests outstanding over all threads.
+/// Maximum requests outstanding over all threads.
 const MOST_OUTSTANDING: u64 = 1 << 24;
 
 impl fmt::Display for ClassRate {
@@ -113,7 +113,7 @@ options::word_or_number!(
     }
 );
 
-/// The key of a class.
+/// The full name of a class's key.
 fn key(name: &str, key: &str) -> String {
     format!("workload.classes.{name}.{key}")
 }

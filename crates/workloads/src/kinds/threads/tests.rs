@@ -2,7 +2,7 @@ use super::super::tests::{answer, arrivals, assert_refused, build, context, run}
 use super::super::{ResolveError, WorkloadConfig};
 use super::*;
 
-/// The load of SSD-iq: a thread with a clock, and six that draw.
+/// The SSD-iq load: one clocked thread, and six with random gaps.
 const PUBLISHED: &str = "
 requests = 200000
 rate = 45000
@@ -39,7 +39,7 @@ fn the_published_load_is_asked_as_it_is_described() {
         assert!((6_500.0..6_830.0).contains(&rate), "queue {queue}: {rate}, not 40,000 / 6");
         let reads = share(&own, |request| request.op == Op::Read);
         assert!((0.007..0.013).contains(&reads), "queue {queue}: {reads}");
-        // A share 1 - 1/e of exponential gaps is below the mean.
+        // Of exponential gaps, a share 1 - 1/e is below the mean.
         let gaps: Vec<f64> = own.windows(2).map(|two| (two[1].at - two[0].at) as f64).collect();
         let short = gaps.iter().filter(|gap| **gap < 150_000.0).count() as f64 / gaps.len() as f64;
         assert!((0.62..0.645).contains(&short), "queue {queue}: {short}");
@@ -61,7 +61,7 @@ fn a_thread_that_falls_behind_catches_up() {
         assert_eq!(arrival.at, at);
         asked.push(arrival.request);
     }
-    // Requests of 2, 3 and 4 ms wait for an answer.
+    // The requests due at 2, 3 and 4 ms wait for a completion.
     assert_eq!(workload.next(ms).unwrap(), None);
     workload.completed(&answer(asked[0], 4 * ms + 5));
     let third = workload.next(4 * ms + 5).unwrap().unwrap();
@@ -76,7 +76,7 @@ fn a_thread_that_falls_behind_catches_up() {
             arrival.at
         })
         .collect();
-    // Two at once, and from then on by the clock.
+    // Two immediately, then by the clock.
     assert_eq!(times, [4 * ms + 8, 4 * ms + 8, 5 * ms, 6 * ms]);
 }
 
@@ -91,7 +91,7 @@ fn without_a_rate_the_depth_is_kept() {
         queues.push(arrival.request.queue);
         first.get_or_insert(arrival.request);
     }
-    // Threads take turns.
+    // Threads alternate.
     assert_eq!(queues, [0, 1, 2, 0, 1]);
     workload.completed(&answer(first.unwrap(), 9));
     let next = workload.next(9).unwrap().unwrap();
@@ -129,7 +129,7 @@ fn a_class_asks_what_it_would_ask_alone() {
     let of_a: Vec<_> = both.iter().filter(|it| it.request.queue == 0).take(300).collect();
     let what = |it: &Arrival| (it.at, it.request.op, it.request.lba);
     assert!(of_a.iter().map(|it| what(it)).eq(alone.iter().map(what)));
-    // Each class has its own randomness.
+    // Each class has its own random source.
     let of_b = both.iter().filter(|it| it.request.queue == 1);
     assert!(!of_b.map(|it| it.request.lba).eq(alone.iter().map(|it| it.request.lba)));
 }
@@ -187,7 +187,7 @@ fn every_key_changes_the_requests() {
         assert_ne!(other, text);
         assert_ne!(run("threads", &other), base, "{to}");
     }
-    // The depth matters when completions take time: see the tests above.
+    // The depth has an effect only if completions take time: see the tests above.
     assert_eq!(run("threads", &text.replace("requests = 200", "requests = 99")), base[..99]);
 }
 

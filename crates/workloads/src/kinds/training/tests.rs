@@ -1,4 +1,4 @@
-//! Closed forms of training, without a device.
+//! Closed-form checks of training, without a device.
 
 #![expect(clippy::float_cmp, reason = "counts are whole numbers")]
 
@@ -6,7 +6,7 @@ use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Request, Time};
 
-/// 400 samples of 1 MiB in batches of 10, which compute for 10 ms.
+/// 400 samples of 1 MiB in batches of 10, with 10 ms of computing per batch.
 const SMALL: &str =
     "samples = 400\nsample = '1MiB'\nbatch = 10\ncompute = '10ms'\nload = false\nreaders = 4\n";
 
@@ -27,19 +27,18 @@ fn utilisation(count: &impl Fn(&str) -> f64) -> f64 {
 
 #[test]
 fn utilisation_is_the_time_that_computes_or_the_share_of_the_needed_bandwidth() {
-    // Four readers with one outstanding request each: a batch of 10 samples takes 10/4 services,
-    // against 10 ms of computing.
+    // Four readers with one outstanding request each: a batch of 10 samples takes 10/4 service
+    // times, against 10 ms of computing.
     for (takes, expected) in
         [(1_000_000, 1.0), (3_900_000, 1.0), (8_000_000, 0.5), (16_000_000, 0.25)]
     {
         let (_, count) = run("epochs = 5", takes);
         let found = utilisation(&count);
-        // The first batches are read before the first computation: of 200 batches the first takes
-        // at most 4.
+        // The first batches are read before the first computation: 4 of 200 batches at most.
         assert!((found - expected).abs() < 0.03 * expected, "{takes}: {found}, {expected}");
         assert_eq!(count("training_batches"), 200.0);
     }
-    // Accelerators are independent where requests are.
+    // With independent requests, accelerators are independent.
     let (_, count) = run("epochs = 5\naccelerators = 4", 1_000_000);
     assert!(utilisation(&count) > 0.97);
 }
@@ -69,7 +68,8 @@ fn each_sample_is_read_once_an_epoch_in_another_order() {
 fn readers_are_ahead_by_the_prefetch_and_no_more() {
     for prefetch in [1u64, 2, 5] {
         let (asked, _) = run(&format!("prefetch = {prefetch}"), 100_000);
-        // Batch k is taken at 10 ms x k behind the first, and only then may batch k + prefetch be asked.
+        // Batch k is taken 10 ms x k after the first, and only then may batch k + prefetch be
+        // requested.
         let first = asked[..10].iter().map(|it| it.end).max().unwrap();
         for (at, it) in asked.iter().enumerate() {
             let batch = at as u64 / 10;
@@ -81,7 +81,8 @@ fn readers_are_ahead_by_the_prefetch_and_no_more() {
                 );
             }
         }
-        // The request is issued as early as possible: the readers have long read what comes before.
+        // The request is issued as early as possible: the readers have long finished the preceding
+        // samples.
         let last = asked.len() - 10;
         let taken = first + (last as u64 / 10 - prefetch) * 10_000_000;
         assert_eq!(asked[last].at, taken);
