@@ -1,10 +1,10 @@
-//! The fingerprint of the engine: a hash of everything that a prepared drive is compiled from, so that an engine
-//! that was changed never takes the state of another one for its own.
+//! The fingerprint of the engine: a hash of all sources that affect a prepared drive, so that a
+//! changed engine never reuses states of another version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms on which a prepared state depends.
+/// The crates on which a prepared state depends.
 const ROOMS: [&str; 9] =
     ["engine", "options", "memory", "ssd", "disk", "service_law", "devices", "workloads", "lab"];
 
@@ -24,7 +24,7 @@ fn main() {
     for file in files {
         println!("cargo::rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&rooms).unwrap_or(&file).to_string_lossy().into_owned();
-        // What is not there, as in a package of one crate, has no influence.
+        // Missing files, as in a package of a single crate, have no effect.
         let content = fs::read(&file).unwrap_or_default();
         hash.add(name.as_bytes());
         hash.add(&content);
@@ -45,7 +45,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// FNV-1a of 128 bits: it tells versions of the sources apart, and nobody forges them.
+/// FNV-1a with 128 bits: it distinguishes versions of the sources, and need not resist forgery.
 struct Fnv(u128);
 
 impl Fnv {

@@ -1,9 +1,10 @@
-//! Is it fast? What a request takes on devices as they ship: `cargo bench -p lab --bench speed` (or `make bench`), one
-//! device with `-- only tlc-enterprise`. With `SSDLAB_UPDATE=1` it writes `docs/speed.md`, from which README has its
-//! figures (`SSDLAB_UPDATE=1 cargo test -p lab speed::`).
+//! Cost of a request on preset devices: `cargo bench -p lab --bench speed` (or `make bench`), one
+//! device with `-- only tlc-enterprise`. With `SSDLAB_UPDATE=1` it writes `docs/speed.md`, from
+//! which README has its figures (`SSDLAB_UPDATE=1 cargo test -p lab speed::`).
 //!
-//! The engine is held to three figures on `agrawal2008`: 3 million random reads a second, 3 million flash operations
-//! of steady random writes a second, and 10 bytes of memory a flash page beside 50 MB.
+//! The engine has three targets on `agrawal2008`: 3 million random reads per second, 3 million
+//! flash operations per second under steady random writes, and 10 bytes of memory per flash page in
+//! addition to 50 MB.
 
 #[expect(dead_code, reason = "only tests are held to budgets")]
 mod loads;
@@ -15,13 +16,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-/// Of `agrawal2008`.
+/// Flash pages of `agrawal2008`.
 const FLASH_PAGES: f64 = 8_388_608.0;
-/// Instructions of a run by the clock, about: a second.
+/// Approximate instructions of a timed run: a second.
 const LONG: f64 = 3e9;
-/// The processor's clock is read after stretches of at least this, as the kernel counts in milliseconds, s.
+/// Minimum time between two readings of the CPU time, which the kernel counts in milliseconds, s.
 const STRETCH: f64 = 0.05;
-/// The folder of prepared states, for the run that is counted.
+/// The folder of prepared states, for the counted run.
 const FOLDER: &str = "SSDLAB_BENCH_STATES";
 
 const HEAD: &str = "# Speed
@@ -35,10 +36,10 @@ host or by cleaning. Requests a CPU second are the median of stretches of one ru
 --bench speed` writes this page.
 ";
 
-/// What was measured of a load.
+/// Measurements of a load.
 struct Row {
     instructions: f64,
-    /// Flash operations a request, where there is flash.
+    /// Flash operations per request, if the device has flash.
     operations: Option<f64>,
     per_second: f64,
 }
@@ -68,7 +69,7 @@ fn measure(arguments: &[String]) {
         if only.is_some_and(|only| only != load.device) {
             continue;
         }
-        // States of the device before are not wanted any more, and take much room.
+        // States of the previous device are no longer needed, and are large.
         if place.checked_sub(1).is_some_and(|before| LOADS[before].device != load.device) {
             folder = tempfile::tempdir().expect("a folder");
         }
@@ -164,7 +165,7 @@ fn circumstances() -> String {
     )
 }
 
-/// How long this thread has had a core (Linux), s.
+/// CPU time of this thread (Linux), s.
 fn on_core() -> f64 {
     #[expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -172,7 +173,7 @@ fn on_core() -> f64 {
     first.expect("the kernel counts it") / 1e9
 }
 
-/// The most memory that this process ever had resident (Linux) after reads of `agrawal2008` at random, bytes.
+/// Peak resident memory of this process (Linux) after random reads on `agrawal2008`, bytes.
 fn memory_of_reads() -> f64 {
     let load = Load {
         on: &["device.preset=agrawal2008"],

@@ -1,8 +1,9 @@
-//! Runs random experiments and holds the laws against each: `cargo run --release -p lab --example fuzz
-//! -- [SECONDS] [SEED]`, which is what `make fuzz` does. Every breach is a line with its seed; of each law the
-//! first are followed by a smaller experiment that still breaks it, as the command that runs it.
+//! Runs random experiments and checks the laws on each: `cargo run --release -p lab --example fuzz
+//! -- [SECONDS] [SEED]`, as in `make fuzz`. Every violation is a line with its seed. The first
+//! violations of each law are followed by a smaller experiment that still violates it, as a
+//! command.
 //!
-//! An experiment that takes longer than some minutes is named as one that hangs, and ends the search.
+//! An experiment that takes longer than a few minutes is reported as a hang, and ends the search.
 
 #[allow(dead_code, unreachable_pub, reason = "each program uses its part, and nothing is outside")]
 #[path = "../tests/net/mod.rs"]
@@ -17,12 +18,12 @@ use std::process::exit;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Longer than any of these experiments may take, even on a busy machine.
+/// Upper bound on the duration of these experiments, even on a busy machine.
 const HANG: Duration = Duration::from_secs(300);
-/// How many breaches of a law are made smaller.
+/// Number of violations per law for which a smaller experiment is searched.
 const EXAMPLES: u64 = 3;
 
-/// What the threads share.
+/// State shared by the threads.
 #[derive(Default)]
 struct Search {
     next: u64,
@@ -71,7 +72,7 @@ fn main() {
     exit(i32::from(!search.broken.is_empty()));
 }
 
-/// Judges the next experiment.
+/// Runs and judges the next experiment.
 fn one(search: &Mutex<Search>, started: Instant) {
     let seed = {
         let mut search = locked(search);
@@ -80,7 +81,7 @@ fn one(search: &Mutex<Search>, started: Instant) {
         search.running.insert(seed, started.elapsed());
         seed
     };
-    // One of ten as it is drawn: refusals are judged, too.
+    // One in ten is judged as drawn, to cover error messages of refusals.
     let drawn = experiment(seed);
     let (config, verdict) = if seed % 10 == 0 {
         let verdict = judge(&drawn);
@@ -100,7 +101,7 @@ fn one(search: &Mutex<Search>, started: Instant) {
     }
 }
 
-/// Counts a verdict; returns the breaches, with how many of their law there were until now.
+/// Counts a verdict; returns the violations, each with the number of earlier ones of its law.
 fn note(search: &mut Search, seed: u64, verdict: Verdict, now: Duration) -> Vec<(Broken, u64)> {
     let since = search.running.remove(&seed).unwrap_or_default();
     search.slowest = search.slowest.max((now.saturating_sub(since), seed));
@@ -123,7 +124,7 @@ fn note(search: &mut Search, seed: u64, verdict: Verdict, now: Duration) -> Vec<
     counted.collect()
 }
 
-/// Ends the search where an experiment hangs.
+/// Ends the search if an experiment hangs.
 fn watch(search: &Mutex<Search>, started: Instant) {
     for (seed, since) in &locked(search).running {
         if started.elapsed().saturating_sub(*since) > HANG {

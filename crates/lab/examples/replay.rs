@@ -1,6 +1,6 @@
-//! How fast a trace gets into a device that answers at once: `cargo run --release -p lab --example
-//! replay -- FILE [KEY=VALUE ...]`, or, to count instructions, under `valgrind --tool=callgrind` with two
-//! traces of different lengths.
+//! Speed of feeding a trace to a device with zero latency: `cargo run --release -p lab --example
+//! replay -- FILE [KEY=VALUE ...]`, or, to count instructions, under `valgrind --tool=callgrind`
+//! with two traces of different lengths.
 
 use lab::{Experiment, RunSettings, preset_layer, run, set_layer};
 use std::ops::ControlFlow;
@@ -30,7 +30,7 @@ fn main() {
     );
 }
 
-/// The most memory that this process has had, MB, where the system tells.
+/// Peak memory of this process, MB, if the system reports it.
 fn peak_mb() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "asks the system, not for a trace")]
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Which mechanism makes which number: drives of today under the load of SSD-iq, with one of them taken
-//! away or changed at a time. What is tested are directions; how good the figures are is for `ssdlab paper`.
+//! Attribution of results to mechanisms: current drives under the SSD-iq load, with one mechanism
+//! removed or changed at a time. Only directions are tested; `ssdlab paper` measures the accuracy
+//! of the figures.
 
 use crate::common::{experiment, outcome};
 use lab::RunSettings;
@@ -7,8 +8,8 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-/// Requests a second of which the measured thread's writes are half: light, half of what the drive
-/// writes, and more than it can.
+/// Request rates, half of them writes of the measured thread: light, half of the drive's write
+/// throughput, and beyond saturation.
 const LIGHT: u32 = 10_000;
 const HALF: u32 = 40_000;
 const SATURATED: u32 = 120_000;
@@ -46,7 +47,7 @@ fn seen(device: &str, rate: u32, keys: &[&str]) -> Seen {
     }
 }
 
-/// The PM9A3; as it is, it is what most is compared with, and is simulated once at a rate.
+/// Results of the PM9A3; the unchanged drive, the usual baseline, is simulated once per rate.
 fn pm9a3(rate: u32, keys: &[&str]) -> Seen {
     static WHOLE: [OnceLock<Seen>; 3] = [const { OnceLock::new() }; 3];
     let of = |keys: &[&str]| seen("samsung-pm9a3", rate, keys);
@@ -57,7 +58,7 @@ fn pm9a3(rate: u32, keys: &[&str]) -> Seen {
     }
 }
 
-/// As much again, within a share.
+/// Asserts equality within a relative tolerance.
 #[track_caller]
 fn same(a: f64, b: f64, share: f64) {
     assert!((a / b - 1.0).abs() <= share, "{a} against {b}");
@@ -69,7 +70,7 @@ fn without_suspending_reads_wait_for_whole_programs() {
         let (whole, without) = (pm9a3(rate, &[]), pm9a3(rate, &NO_SUSPEND));
         assert!(without.read_mean > 1.5 * whole.read_mean, "{whole:?} {without:?}");
         assert!(whole.read_p99 < 500.0 && without.read_p99 > 1000.0, "{whole:?} {without:?}");
-        // One suspension an operation lies between.
+        // The result with one suspension per operation lies between the two.
         let once = pm9a3(rate, &["suspend.limit=1"]);
         let between = |a: f64, b: f64, c: f64| assert!(a * 1.2 < b && b * 1.03 < c, "{a} {b} {c}");
         between(whole.read_mean, once.read_mean, without.read_mean);
@@ -77,8 +78,8 @@ fn without_suspending_reads_wait_for_whole_programs() {
     }
 }
 
-/// With writes waiting the drive suspends nothing, and is as if it could not; if it did, reads would be
-/// quick, and writes pay.
+/// With waiting writes the drive suspends nothing, as if it could not suspend; otherwise reads
+/// would be fast at the expense of writes.
 #[test]
 fn under_backlog_it_is_the_rule_that_decides_about_suspending() {
     let whole = pm9a3(SATURATED, &[]);
@@ -94,8 +95,8 @@ fn under_backlog_it_is_the_rule_that_decides_about_suspending() {
     same(suspends.read_p99, whole.read_p99, 0.02);
 }
 
-/// Both their order and their batches make reads of the host wait for the reads of
-/// cleaning: what has begun is not stopped.
+/// Both the order and the batching of GC reads delay host reads, because operations in progress are
+/// not interrupted.
 #[test]
 fn cleaning_reads_make_the_tail_of_reads() {
     let overtakes = ["cleaning.read_order=host-first", "cleaning.read_batch=1"];
@@ -108,7 +109,7 @@ fn cleaning_reads_make_the_tail_of_reads() {
     assert!(first.read_p99 < whole.read_p99, "{whole:?} {first:?}");
 }
 
-/// A meter that lets any number of commands through at once is none.
+/// A meter without a limit on concurrent commands has no effect.
 #[test]
 fn the_meter_is_for_saturation() {
     let none = ["cleaning.meter_depth=100000"];
@@ -122,7 +123,7 @@ fn the_meter_is_for_saturation() {
     assert!(without.write_mean > 1.1 * whole.write_mean, "{whole:?} {without:?}");
 }
 
-/// With room for all that the host writes meanwhile, bursts are seen at saturation alone.
+/// With buffer space for all host writes during a burst, bursts are visible only at saturation.
 #[test]
 fn bursts_hide_behind_room_for_the_host() {
     let burst = ["cleaning.pace=burst", "cleaning.quantum=100", "cleaning.host_room=1536"];
@@ -141,14 +142,14 @@ fn writes_wait_as_long_as_a_burst_is() {
     let [shorter, whole, longer] =
         ["40", "80", "160"].map(|groups| of(&[&format!("cleaning.quantum={groups}")]).write_p999);
     assert!(shorter < 0.5 * whole && 1.8 * whole < longer, "{shorter} {whole} {longer}");
-    // Without bursts, or with room for their writes, no write waits.
+    // Without bursts, or with space for their writes, no write waits.
     for key in ["cleaning.pace=token", "cleaning.host_room=1536"] {
         let smooth = of(&[key]);
         assert!(smooth.write_p999 < 50.0 && whole > 1000.0, "{key}: {smooth:?}, not {whole}");
     }
 }
 
-/// Writes that wait for a burst fill the command slots, and then reads wait with them.
+/// Writes that wait for a burst fill the command slots, so reads wait as well.
 #[test]
 fn reads_wait_for_bursts_where_slots_run_out() {
     let of = |keys: &[&str]| seen("micron-7450-max", 60_000, keys);

@@ -1,4 +1,4 @@
-//! Presets of loads of applications: do they fit the drive for which they are, and keep their closed forms there?
+//! Application presets: do they fit their drives, and match their closed forms there?
 
 use crate::common::{audited, experiment, outcome};
 use lab::{Experiment, preset_layer, set_layers};
@@ -31,7 +31,7 @@ fn a_cache_writes_its_shares_and_a_bucket_for_each_object() {
     let [small, large, inserted] =
         ["cache_small_bytes_written", "cache_large_bytes_written", "cache_small_bytes_inserted"]
             .map(|name| noticed(&results, name));
-    // A region of large objects is written whole: 16 MiB of what is written.
+    // A region of large objects is always written whole: 16 MiB.
     near(small / (small + large), 0.82, 0.02, "share of small objects");
     near(small / inserted, 4096.0 / 944.0, 0.01, "write amplification of the application");
 }
@@ -56,7 +56,7 @@ fn checkpoints_are_all_written_and_the_oldest_are_gone() {
     near(noticed(&results, "checkpoints"), 10.0, 1e-9, "checkpoints");
     let written = results["host"]["write"]["bytes"].as_f64().unwrap();
     near(written, 10.0 * 8.0 * f64::from(200 << 20), 1e-9, "bytes of ten checkpoints");
-    // Two are kept; each trimmed one leaves whole units, so that nothing is moved.
+    // Two checkpoints are kept; each trim frees whole reclaim units, so no pages are moved.
     near(results["flash"]["write_amplification"].as_f64().unwrap(), 1.0, 0.001, "amplification");
     let trimmed = results["host"]["trim"]["bytes"].as_f64().unwrap();
     near(trimmed, 8.0 * 8.0 * f64::from(200 << 20), 1e-9, "bytes of the eight that are gone");
@@ -84,9 +84,9 @@ fn batches_read_pages_for_features() {
     let results = on_a_drive("gnn", &["workload.batches=1"]);
     let [needed, read] =
         ["gnn_feature_bytes_needed", "gnn_feature_bytes_read"].map(|name| noticed(&results, name));
-    // A page has eight features: what is read is at most eight times what is needed.
+    // A page holds eight features: at most eight times the needed bytes are read.
     assert!(read / needed > 4.0 && read / needed <= 8.0, "{}", read / needed);
-    // At most those of three layers, each of them once.
+    // At most the nodes of three layers, each once.
     let most = 1024.0 * (1.0 + 15.0 + 150.0 + 750.0);
     assert!(noticed(&results, "gnn_nodes") <= most);
 }

@@ -1,9 +1,10 @@
-//! A load that ends by time ends: commands take time, and where nothing does, that is said.
+//! Loads limited by time end: commands take time, and a run in which nothing takes time is an
+//! error.
 
 use crate::common::{audited, experiment, outcome};
 use serde_json::Value;
 
-/// A fio job of these lines that ends by time.
+/// A fio job with these lines, limited by time.
 fn job(lines: &str) -> String {
     let job = format!("[j]\\nbs=4k\\nruntime=20ms\\ntime_based\\n{lines}");
     format!("[workload]\nkind = 'fio'\njob = \"{job}\"\n")
@@ -18,7 +19,7 @@ fn number(results: &Value, path: &str) -> f64 {
     results.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: no number"))
 }
 
-/// Whether a figure is what it must be, within a millionth.
+/// True if a figure has the expected value, within a relative error of 1e-6.
 fn is(results: &Value, path: &str, wanted: f64) -> bool {
     (number(results, path) - wanted).abs() < 1e-6 * wanted
 }
@@ -37,12 +38,12 @@ fn a_command_without_data_takes_the_link_and_the_firmware_on_every_drive() {
     for drive in &drives {
         for load in loads {
             let results = run(drive, &job(load)).unwrap();
-            // There, the core, and back at once: 7 us.
+            // Link latency plus firmware time: 7 us.
             assert!(is(&results, "/host/all/min_us", 7.0), "{drive}{load}");
             assert!((number(&results, "/host/all/iops") - 142_857.0).abs() < 1.0, "{drive}{load}");
         }
     }
-    // A trim sends its ranges: 512 bytes over a link of 512 MB/s.
+    // A trim transfers its ranges: 512 bytes over a link of 512 MB/s.
     let slow = format!("kind = 'ssd'\n{small}host_link.bandwidth = '512MB/s'\n");
     assert!(is(&run(&slow, &job("rw=randtrim")).unwrap(), "/host/trim/min_us", 1.0));
 }
@@ -68,14 +69,14 @@ fn what_a_law_does_not_state_takes_as_long_as_the_quickest_that_it_does() {
     assert!(is(&results, "/host/trim/min_us", 9.0));
 }
 
-/// Every preset but those of which no key says that a command takes any time.
+/// Every preset, except those without any key for the time of a command.
 #[test]
 fn trims_take_time_on_every_preset_that_has_a_link_or_firmware() {
     let timeless =
         ["agrawal2008", "agrawal2008-array-6", "agrawal2008-array-10", "mlc-2008", "null"];
     let (mut tried, mut still) = (0, Vec::new());
     for (name, _) in lab::list("devices").unwrap() {
-        // Members of these are the drives above, or they take no trims.
+        // Their members are drives tested above, or they accept no trims.
         if name.contains('=') || ["nvram-raid5", "wd-zn540"].contains(&name.as_str()) {
             continue;
         }
@@ -97,7 +98,7 @@ fn trims_take_time_on_every_preset_that_has_a_link_or_firmware() {
     assert!(tried > 30, "{tried}");
 }
 
-/// Whether a preset is large, and can be scaled.
+/// True if a preset is large and can be scaled.
 fn lab_scale(name: &str) -> bool {
     name.starts_with("samsung-9") || name.starts_with("micron") || name.starts_with("wd-s")
 }
@@ -123,11 +124,11 @@ fn a_load_by_time_is_refused_where_there_is_none() {
     refused(null, &job("rw=randwrite"), "device.preset", "time_based");
     refused(null, diskspd, "device.preset", "-d of a DiskSpd command line");
     refused(null, mix, "device.preset", "time_based");
-    // A rate of one direction alone leaves the other without.
+    // A rate for one direction leaves the other unlimited.
     refused(null, &job("rw=randrw\\nrate=,1m"), "device.preset", "time_based");
     let untimed = format!("{diskspd}[run]\ntimed = false\n");
     refused("blocks_per_plane = 64\n", &untimed, "run.timed", "-d of a DiskSpd command line");
-    // What ends by itself is not refused.
+    // A load that ends by itself is accepted.
     for more in ["requests = 5000\n", ""] {
         let paced =
             if more.is_empty() { diskspd.replace("-d1", "-d1 -g1") } else { diskspd.to_owned() };
@@ -135,7 +136,7 @@ fn a_load_by_time_is_refused_where_there_is_none() {
     }
 }
 
-/// What no check beforehand can know: a buffer that takes all of a small working set at once.
+/// Undetectable in advance: a buffer that absorbs a small working set instantly.
 #[test]
 fn a_run_in_which_time_stands_still_ends_with_the_cause() {
     let drive = "preset = 'agrawal2008'\nblocks_per_plane = 64\nbuffer.size = '4MiB'\n";

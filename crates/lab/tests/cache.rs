@@ -1,5 +1,5 @@
-//! Prepared states are kept: results are the same bits with the cache and without, a state is never that of
-//! another drive, and whatever is wrong with a file is only said.
+//! The cache of prepared states: results are bit-identical with and without it, a state never
+//! belongs to another drive, and a corrupt file only causes a notice.
 
 use crate::common::{experiment, outcome};
 use crate::depth::depth;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Everything that is prepared is kept in this folder.
+/// A cache in this folder that stores every prepared state.
 fn all_in(folder: &Path) -> CacheSettings {
     CacheSettings { least_writes: 1, ..CacheSettings::new(folder.to_owned()) }
 }
@@ -36,8 +36,8 @@ fn lasting(outcome: Outcome) -> Outcome {
     Outcome::Results(results)
 }
 
-/// Holds an experiment without a cache against one that keeps the state and one that finds it; whether it was
-/// kept.
+/// Checks an experiment without a cache against one that stores the state and one that restores it;
+/// returns true if it was stored.
 fn hold(config: &Config) -> bool {
     let folder = folder();
     let without = lasting(outcome_with(config, &with(None)));
@@ -56,7 +56,8 @@ fn random_experiments_are_the_same_bits_with_the_cache_and_without() {
     let mut kept = 0;
     for seed in 0..drawn {
         let mut config = generate::experiment(12_000_000 + seed);
-        // A disk behind a cache is written whole before it is steady, line by line, and nothing of it is kept.
+        // A disk behind a cache is written completely, line by line, before it is steady, and its
+        // state is not stored.
         if config.get("device.kind") == Some("cache") {
             continue;
         }
@@ -117,7 +118,7 @@ fn presets_are_the_same_bits_with_the_cache_and_without() {
                 config = smaller;
             }
         }
-        // What lies behind a cache has millions of lines, which come through it one by one.
+        // The device behind a cache has millions of lines, which are written one by one.
         let is_cache = config.with("device.replacement", "\"lru\"").experiment().is_ok();
         config.set("run.precondition", if is_cache { "\"random:0.0001\"" } else { "\"random:1\"" });
         config.set("workload.requests", "100");
@@ -133,7 +134,7 @@ fn whatever_decides_a_state_makes_another_entry_and_nothing_else_does() {
     let folder = folder();
     let first = run(folder.path(), &[]);
     assert_eq!(cache_entries(folder.path()).len(), 1);
-    // What is asked after the preparation does not decide it, nor how that is measured.
+    // The measured load and its measurement do not affect the prepared state.
     let same = [
         &["workload.requests=100"][..],
         &["workload.outstanding=1", "run.warm_up=1us"],
@@ -167,7 +168,7 @@ fn whatever_decides_a_state_makes_another_entry_and_nothing_else_does() {
     assert_eq!(run(folder.path(), &[]), first);
     assert_eq!(cache_clear(folder.path()).unwrap().0, others.len() as u64 + 1);
     assert!(cache_entries(folder.path()).is_empty());
-    // Nothing is kept of a drive that is new, or that was loaded.
+    // States of new or loaded drives are not stored.
     run(folder.path(), &["run.precondition=none"]);
     let drive = folder.path().join("a.drive");
     let path = |key: &str| format!("run.{key}='{}'", drive.display());
@@ -176,7 +177,7 @@ fn whatever_decides_a_state_makes_another_entry_and_nothing_else_does() {
     assert!(cache_entries(folder.path()).is_empty());
 }
 
-/// Requests of 4 KiB as a trace, write or read, the first `count` pages in turn.
+/// A trace of 4 KiB requests that cycle over the first `count` pages.
 fn trace(path: &Path, count: u64) {
     let lines = (0..400u64).map(|n| format!("{} 0 {} 8 0\n", n as f64 / 10.0, n * 7 % count * 8));
     std::fs::write(path, lines.collect::<String>()).unwrap();
@@ -209,7 +210,7 @@ fn a_trace_decides_by_its_content_and_seeds_share_a_state_that_draws_nothing() {
         assert_eq!(of(&[key]), 2 * number + 2);
         assert_eq!(of(&[key, "run.seed=7"]), 2 * number + 3);
     }
-    // The same name, another content; and the same content under another folder.
+    // An equal name with different content; equal content in another folder.
     trace(&file, 91);
     assert_eq!(of(&[]), 6);
     trace(&file, 90);
@@ -235,7 +236,7 @@ fn a_damaged_entry_is_removed_and_the_drive_prepared_anew() {
         std::fs::write(file, bytes).unwrap();
         assert_eq!(run(folder.path(), &[]), expected, "{number}");
         assert_eq!(std::fs::read(file).unwrap().len(), whole.len(), "{number}: it is there again");
-        // Other tests of this process say something at the same time.
+        // Other tests of this process issue notices at the same time.
         let mut notices = lab::take_notices();
         notices.retain(|it| it.starts_with(&folder.path().display().to_string()));
         assert!(
@@ -280,7 +281,7 @@ fn the_entries_that_were_not_used_for_longest_leave_first() {
             .any(|it| it.decided_by.as_ref().unwrap().contains(&wanted))
     };
     assert_eq!([1, 2, 3].map(of), [true, false, true]);
-    // One that is larger than all may take is not kept, and takes nobody's place.
+    // A state larger than the total limit is not stored, and evicts nothing.
     let none = CacheSettings { most_bytes: 10, ..bound };
     run_with(&with(Some(none)), &[&seeds[3]]);
     assert_eq!([1, 2, 3, 4].map(of), [true, false, true, false]);
@@ -299,11 +300,11 @@ fn a_converted_trace_and_a_state_share_one_bound() {
     let bound = |most_bytes| CacheSettings { most_bytes, ..all_in(folder.path()) };
     assert!(lab::cache_make_room(&bound(entry.bytes * 3), entry.bytes));
     assert!(trace.exists() && !cache_entries(folder.path()).is_empty());
-    // The state is older: it leaves first, and a file larger than the bound drives nothing out.
+    // The state is older, so it is evicted first; a file larger than the limit evicts nothing.
     assert!(!lab::cache_make_room(&bound(entry.bytes), entry.bytes + 1));
     assert!(lab::cache_make_room(&bound(entry.bytes * 2), entry.bytes));
     assert!(trace.exists() && cache_entries(folder.path()).is_empty());
-    // A new state drives the trace out in its turn.
+    // A new state in turn evicts the trace.
     run_with(&with(Some(bound(entry.bytes * 3 / 2))), &[]);
     assert!(!trace.exists() && cache_entries(folder.path()).len() == 1);
 }
@@ -324,7 +325,7 @@ fn several_that_want_the_same_state_prepare_it_once() {
     assert_eq!(left.len(), 2, "an entry and its hits: {left:?}");
 }
 
-/// The keys that a user can set for a drive: values drawn at random, as for the search.
+/// The keys that a user can set for a drive, with values drawn at random.
 #[test]
 fn a_key_makes_another_entry_or_leaves_the_state_as_it_is() {
     let section = generate::catalogue().iter().find(|it| it.title == "device, kind ssd").unwrap();
@@ -348,12 +349,12 @@ fn a_key_makes_another_entry_or_leaves_the_state_as_it_is() {
     let bases: BTreeMap<_, _> = DRIVES.into_iter().map(|device| (device, base(device))).collect();
     let found = on_two_threads(&cases, |(device, set)| decides(device, set, bases[device].path()));
     let count = |wanted: Decided| found.iter().filter(|it| **it == wanted).count();
-    // Or the test would find nothing.
+    // Ensures that the test is not vacuous.
     assert!(count(Decided::Shared) > 20, "{}", count(Decided::Shared));
     assert!(count(Decided::Apart) > 40, "{}", count(Decided::Apart));
 }
 
-/// What a key of a drive does to its entry.
+/// Effect of a drive's key on its cache entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Decided {
     Refused,
@@ -361,10 +362,10 @@ enum Decided {
     Apart,
 }
 
-/// The drives whose keys are set.
+/// The drives under test.
 const DRIVES: [&str; 2] = ["agrawal2008", "tlc-enterprise"];
 
-/// Runs a small drive with the values set; the file of its state, if it runs.
+/// Runs a small drive with the values set; returns the file of its state, if it runs.
 fn saved(device: &str, settings: &RunSettings, set: Option<&str>) -> Option<Vec<u8>> {
     let folder = folder();
     let below = format!(
@@ -377,19 +378,20 @@ fn saved(device: &str, settings: &RunSettings, set: Option<&str>) -> Option<Vec<
     let sets: Vec<_> = set.into_iter().chain([&save[..]]).collect();
     let experiment = experiment(&[&below], &sets).ok()?;
     outcome(&experiment, settings).ok()?;
-    // The keys that the file repeats come before the state, and may say more than decides it.
+    // The keys at the start of the file precede the state, and may include keys without effect on
+    // it.
     Some(std::fs::read(drive).unwrap())
 }
 
-/// A folder with the state of a drive of which no key is set.
+/// A folder with the state of a drive with default keys.
 fn base(device: &str) -> TempDir {
     let folder = folder();
     saved(device, &with(Some(all_in(folder.path()))), None).expect("the base runs");
     folder
 }
 
-/// Sets a key and looks whether the state has another entry than that of the base; either way it is that of a run
-/// without the cache.
+/// Sets a key and determines if the state has an entry other than the base's; in both cases it must
+/// equal the state without the cache.
 fn decides(device: &str, set: &str, base: &Path) -> Decided {
     let folder = folder();
     for entry in std::fs::read_dir(base).unwrap() {

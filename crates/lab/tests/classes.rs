@@ -1,4 +1,4 @@
-//! Classes of threads: does each have statistics of its own, and do keys and mistakes find them?
+//! Thread classes: each has its own statistics, and keys and errors refer to the right class.
 
 use crate::common::{audited, experiment, outcome};
 use serde_json::Value;
@@ -43,7 +43,8 @@ fn the_classes_add_up_to_the_host() {
             assert!((sum / host - 1.0).abs() < 1e-12, "{kind} {key}: {sum}, not {host}");
         }
     }
-    // 1,000 a second of 1,700, half of them reads; a percent of the others are.
+    // 1,000 of 1,700 requests per second, half of them reads; of the other class one percent are
+    // reads.
     let share =
         |class: &str, kind: &str| figure(&results, &format!("/classes/{class}/{kind}/requests"));
     let measured = share("measured", "all") / 20_000.0;
@@ -58,7 +59,7 @@ fn results_without_classes_do_not_mention_them() {
     assert_eq!(results(&["workload.kind=closed", "workload.requests=10"]).get("classes"), None);
 }
 
-/// More is asked than the drive writes, and it takes 64 requests at a time.
+/// The load exceeds the drive's write throughput, and the drive accepts 64 requests at a time.
 #[test]
 fn with_queues_in_turn_the_measured_thread_does_not_wait_behind_the_others() {
     let of = |more: &[&str]| {
@@ -83,7 +84,7 @@ fn keys_reach_a_class_and_layers_refine_it() {
     assert_eq!(get("/measured/arrivals"), "fixed");
     assert_eq!((get("/others/threads"), get("/others/depth")), (2.into(), 64.into()));
     assert_eq!((get("/third/depth"), get("/third/rate")), (7.into(), "unlimited".into()));
-    // What is written is read again.
+    // The resolved experiment can be parsed again.
     let text = experiment.to_toml();
     assert_eq!(crate::common::experiment::<&str>(&[&text], &[]).unwrap().to_toml(), text);
 }

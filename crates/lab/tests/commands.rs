@@ -1,4 +1,4 @@
-//! Commands of NVMe and namespaces in runs: by traces, jobs of fio and mixes, with and without time.
+//! NVMe commands and namespaces in runs: from traces, fio jobs and mixes, timed and untimed.
 
 use crate::common::{audited, experiment, outcome};
 use crate::depth::depth;
@@ -7,7 +7,7 @@ use lab::RunError;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// A small drive with a write buffer, a tenth of its space spare.
+/// A small drive with a write buffer and 10 % spare space.
 const DRIVE: &str = "
 [device]
 kind = 'ssd'
@@ -26,7 +26,7 @@ buffer.size = '1MiB'
 fill = 'full'
 ";
 
-/// The results of a run, or why it is refused.
+/// The results of a run, or its error.
 fn run(texts: &[&str], sets: &[&str]) -> Result<Value, String> {
     match outcome(&experiment(texts, sets)?, &audited()) {
         Ok(results) => Ok(results),
@@ -35,12 +35,12 @@ fn run(texts: &[&str], sets: &[&str]) -> Result<Value, String> {
     }
 }
 
-/// The results under a trace of the lines, with commands.
+/// The results under a trace of these lines.
 fn under(lines: &str, sets: &[&str]) -> Result<Value, String> {
     on(DRIVE, lines, sets)
 }
 
-/// The same on another drive.
+/// `under` for another drive.
 fn on(device: &str, lines: &str, sets: &[&str]) -> Result<Value, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("commands.csv");
@@ -58,7 +58,7 @@ fn count(results: &Value, path: &str) -> u64 {
     results.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {results}"))
 }
 
-/// Lines of a trace, a millisecond after each other.
+/// Lines of a trace, one millisecond apart.
 fn lines(rows: &[(&str, u64, u32)]) -> String {
     rows.iter().enumerate().fold(String::new(), |mut text, (row, (op, sector, sectors))| {
         let _ = writeln!(text, "{},{op},{sector},{sectors}", row * 1000);
@@ -79,14 +79,14 @@ fn each_command_of_a_trace_costs_what_its_steps_do() {
         let found = mean(&one(&[(word, 0, 64)]), word);
         assert!((found - read_us).abs() < 1e-9, "{word}: {found} {read_us}");
     }
-    // One after the other.
+    // The two operations run in sequence.
     let fused = one(&[("compare_write", 0, 16)]);
     let apart = [one(&[("read", 0, 16)]), one(&[("write", 0, 16)])];
     let both = mean(&apart[0], "read") + mean(&apart[1], "write");
     assert!((mean(&fused, "compare_write") - both).abs() < 0.01, "{both}");
     let copy = one(&[("range", 64, 64), ("copy", 0, 64)]);
     assert!((mean(&copy, "copy") - read_us - write_us).abs() < 0.01);
-    // What is copied is programmed, what is zeroed or differs is not.
+    // Copies are programmed; zeroed and mismatched data are not.
     let programmed = |results: &Value| count(results, "/flash/host_pages_written");
     assert_eq!(programmed(&copy), programmed(&write));
     assert_eq!(programmed(&fused), programmed(&apart[1]));
@@ -94,7 +94,7 @@ fn each_command_of_a_trace_costs_what_its_steps_do() {
         assert_eq!(programmed(&one(&rows)), 0, "{rows:?}");
     }
     assert_eq!(count(&copy, "/commands/copy/bytes"), 64 * 512);
-    // Ranges are no requests.
+    // Ranges are not counted as requests.
     assert_eq!((count(&copy, "/workload/asked"), count(&copy, "/host/all/requests")), (1, 1));
     let ranges = one(&[("range", 0, 8), ("range", 800, 8), ("trim", 80, 8)]);
     assert_eq!((count(&ranges, "/workload/asked"), count(&ranges, "/commands/ranges")), (1, 2));
@@ -130,7 +130,7 @@ fn what_commands_end_with_has_its_code() {
 
 #[test]
 fn zeroes_spare_cleaning_what_writes_would_cost_it() {
-    // Half of the drive is zeroed, or written once more, and then the rest is overwritten at random.
+    // Half of the drive is zeroed or written a second time, then the rest is overwritten at random.
     let streams = |first: &str| {
         format!(
             "[workload]\nkind = 'mix'\n\
@@ -195,7 +195,7 @@ fn jobs_of_fio_send_commands() {
     let trims = job("rw=randtrim\\nnum_range=4").unwrap();
     assert_eq!(count(&trims, "/host/trim/requests"), 50);
     assert_eq!(count(&trims, "/commands/ranges"), 150);
-    // A forced write waits for its program, where the buffer is not protected.
+    // A write with forced unit access waits for its program if the buffer is unprotected.
     let mean = |keys: &str| {
         let text = format!("[j]\\nrw=randwrite\\nbs=4k\\nnumber_ios=200\\n{keys}");
         let job = format!("workload.job=\"{text}\"");
@@ -329,7 +329,7 @@ fn namespaces_refuse_with_their_codes() {
     let refused = &results["commands"]["statuses"];
     assert_eq!(refused["0/81h"].as_u64(), Some(1), "{refused}");
     assert_eq!(refused["0/80h"].as_u64(), Some(1), "{refused}");
-    // Blocks of 4 KiB are written whole.
+    // Blocks of 4 KiB must be written whole.
     let coarse = under(&lines(&[("write", 1, 8)]), &["run.namespaces=100% lba 4KiB"]).unwrap();
     assert_eq!(coarse["commands"]["statuses"]["0/02h"].as_u64(), Some(1));
 }

@@ -1,10 +1,10 @@
-//! What the tests share: experiments of texts and `--set`, and their results.
+//! Helpers shared by the tests: experiments from texts and `--set`, and their results.
 
 use lab::{Experiment, Layer, RunError, RunSettings, run, set_layer};
 use serde_json::Value;
 use std::ops::ControlFlow;
 
-/// A package of 258 blocks, of which 256 take part in cleaning.
+/// A package of 258 blocks, 256 of which take part in garbage collection.
 pub const PACKAGE: &str = "
 [device]
 kind = 'ssd'
@@ -17,7 +17,7 @@ over_provisioning = 0.2094
 cleaning.min_free = 0.0
 ";
 
-/// The experiment of texts, the lowest first, and of `--set` above them, or why it is refused.
+/// The experiment from texts, lowest first, with `--set` above them; or its error.
 pub fn experiment<S: AsRef<str>>(texts: &[&str], sets: &[S]) -> Result<Experiment, String> {
     let layers = texts.iter().map(|text| Layer::new("e.toml", *text));
     let layers = layers.chain(sets.iter().map(|set| set_layer(set.as_ref()).unwrap()));

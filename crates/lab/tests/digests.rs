@@ -1,10 +1,11 @@
-//! The guard of the numbers: digests of a spread of experiments, kept in `digests/`.
+//! Regression test of results: digests of a variety of experiments, stored in `digests/`.
 //!
-//! `presets.tsv` has every device preset under every workload preset, smaller and shorter; `random.tsv`
-//! 500 random experiments, 200 of drives with a write buffer, and 30 of such with frontiers or wear levelling,
-//! written out, so that a change of what draws them leaves them alone. A change
-//! that means to move numbers refreshes the files (`SSDLAB_UPDATE=1 cargo test -p lab digests::`) and
-//! says in its commit what moved; any other change must leave them as they are.
+//! `presets.tsv` has every device preset under every workload preset, reduced in size and length.
+//! `random.tsv` has 500 random experiments, 200 of drives with a write buffer, and 30 of buffered
+//! drives with frontiers or wear levelling. They are stored as text, so changes of the generator do
+//! not affect them. A change that intends to alter results updates the files (`SSDLAB_UPDATE=1
+//! cargo test -p lab digests::`) and lists the altered results in its commit message; all other
+//! changes must leave them unchanged.
 
 use crate::depth::depth;
 use crate::net::digest::{COLUMNS, digest};
@@ -12,7 +13,7 @@ use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// An experiment, what is special about it, and the digest of its results.
+/// An experiment, its special properties, and the digest of its results.
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
     name: String,
@@ -40,11 +41,11 @@ fn rows(name: &str) -> Vec<Row> {
     lines.map(row).collect()
 }
 
-/// Runs the experiments and compares with the file, or writes it.
+/// Runs the experiments and compares the digests with the file, or updates it.
 fn hold(name: &str, experiments: &[Row]) {
     let digests = on_two_threads(experiments, |row| {
         let outcome = outcome(&Config::from_line(&row.config));
-        // A wrong key would make a row that guards nothing.
+        // A preset with an invalid key would guard nothing.
         if name == "presets.tsv" {
             assert!(matches!(outcome, Outcome::Results(_)), "{}: {outcome:?}", row.name);
         }
@@ -85,7 +86,7 @@ fn hold(name: &str, experiments: &[Row]) {
     );
 }
 
-/// Presets of applications, for drives of some GiB. They run on two, not on all.
+/// Presets of applications need drives of several GiB, so they run on two drives only.
 const APPLICATIONS: [&str; 7] =
     ["ann", "cache", "checkpoint", "gnn", "kv-offload", "lsm", "training"];
 
@@ -98,18 +99,18 @@ fn presets_under_workloads_are_as_they_were() {
     let mut experiments = Vec::new();
     for device in presets("devices") {
         let smaller = match device.as_str() {
-            // Without a state before a run: laws of service times, hard disks, and what is made of them.
+            // Not preconditioned: laws of service times, hard disks, and devices composed of them.
             "null" | "zeus-linear" | "intel-p4800x" | "atlas10k" | "barracuda" | "cheetah9lp"
             | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" | "hybrid-disk"
             | "nvram-raid5" => "",
-            // These workloads know no zones.
+            // These workloads do not support zones.
             "wd-zn540" => "; device.adapt=\"log\"; device.zones.count=24; device.log.spare=0.5",
             name if name.contains("-array-") => "; device.member.blocks_per_plane=32",
             "disksim-ssd" => {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \
                  run.precondition=\"random:1\""
             }
-            // Fewer blocks need another share of them; the label's capacity would be more than all.
+            // Fewer blocks need another spare share; the nominal capacity would not fit.
             name if ["micron-", "samsung-", "tlc-", "qlc-", "wd-"]
                 .iter()
                 .any(|it| name.starts_with(it)) =>
@@ -138,7 +139,7 @@ fn presets_under_workloads_are_as_they_were() {
             });
         }
     }
-    // At their full size: a data set of an application does not fit a smaller drive.
+    // At full size: the data set of an application does not fit a smaller drive.
     for device in ["tlc-enterprise", "samsung-870evo"] {
         for workload in APPLICATIONS {
             experiments.push(Row {
@@ -174,27 +175,27 @@ fn random_experiments_are_as_they_were() {
     hold("random.tsv", &some(&known, 1));
 }
 
-/// Every row at night and where they are written anew, every `commit`th in a commit, and a few of each part of the file
-/// where a minute is all there is.
+/// All rows at night and for updates; in a commit every `commit`th row, or a few of each part of
+/// the file if the tests must end within a minute.
 fn some(rows: &[Row], commit: u64) -> Vec<Row> {
     let is_update = std::env::var_os("SSDLAB_UPDATE").is_some();
     let step = if is_update { 1 } else { depth(19, commit, 1) as usize };
     rows.iter().step_by(step).cloned().collect()
 }
 
-/// The key of a write buffer, which drives of the first rows have not.
+/// The key of a write buffer, absent in the drives of the first rows.
 const BUFFER: &str = ".buffer.size";
 
 fn is_buffered(row: &Row) -> bool {
     row.name.starts_with('b')
 }
 
-/// Whether pages are written apart behind a buffer, or wear is levelled there.
+/// True for rows of buffered drives with frontiers or wear levelling.
 fn is_apart(row: &Row) -> bool {
     row.name.starts_with('f')
 }
 
-/// Draws experiments of a kind for the file: of refusals only every tenth.
+/// Draws experiments of a kind for the file; only every tenth refusal is kept.
 fn draw(name: &str, count: usize, wanted: impl Fn(&Config) -> bool) -> Vec<Row> {
     let mut refused = 0;
     let mut rows = Vec::new();
@@ -220,7 +221,7 @@ fn draw(name: &str, count: usize, wanted: impl Fn(&Config) -> bool) -> Vec<Row> 
     rows
 }
 
-/// What an experiment has that is apt to move: see the words.
+/// Properties of an experiment that are prone to alter results, as tags.
 fn tags(config: &Config) -> String {
     let get = |key: &str, default: &'static str| config.get(key).unwrap_or(default).to_owned();
     let count = |key: &str| get(key, "1").parse::<u64>().unwrap_or(1);
@@ -246,11 +247,11 @@ fn tags(config: &Config) -> String {
         ("untimed", config.get("run.timed") == Some("false")),
         // A pool of several units.
         ("pool", units_of_pool > 0),
-        // A logical page that is not the flash page.
+        // The logical page differs from the flash page.
         ("page", config.get("device.logical_page").is_some_and(|it| it != page)),
         ("span", config.get("device.page_span").is_some_and(|it| it != "1")),
         ("frontiers", frontiers != "single"),
-        // It may wear out.
+        // Blocks may wear out.
         ("wears", rated.is_some_and(|cycles: u64| cycles <= 20)),
         ("tiny", kind == "ssd" && (blocks <= 8 || pages <= 4)),
         ("min-free", kind == "ssd" && config.get("device.cleaning.min_free").is_none()),

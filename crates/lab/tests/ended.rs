@@ -1,4 +1,4 @@
-//! What a drive refuses is counted by status and nowhere else, and an array is run like a drive.
+//! Rejected requests are counted by status only, and an array is run like a drive.
 
 use crate::common::{audited, experiment, outcome};
 use lab::{RunSettings, trace_info};
@@ -33,7 +33,7 @@ fn sum(value: &Value, path: &str) -> u64 {
     value.pointer(path).unwrap().as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).sum()
 }
 
-/// Every request was served or refused, and the figures are of those served.
+/// Every request was completed or rejected, and the figures cover the completed ones.
 fn assert_accounted(results: &Value) {
     let [asked, unanswered] =
         ["asked", "unanswered"].map(|key| number(results, &format!("/workload/{key}")));
@@ -49,7 +49,7 @@ fn assert_accounted(results: &Value) {
     assert_eq!(sum(results, "/host/all/histogram/requests"), done);
     assert_eq!(sum(results, "/time_series/requests"), done);
     assert_eq!((of_ops("bytes"), of_ops("failed_bytes")), (done * 4096, failed * 4096));
-    // Each byte was written or refused, whatever the answer to its request.
+    // Each byte was written or rejected, regardless of its request's status.
     let of_flash =
         number(results, "/flash/host_bytes_written") + number(results, "/wear/refused_bytes");
     let of_host = |key: &str| number(results, &format!("/host/write/{key}"));
@@ -150,7 +150,7 @@ fn an_array_runs_without_time_until_it_has_settled() {
     assert!(ratio(&settled) > 1.5);
     let prepared = results(&base, &[&load[..], &["run.precondition=steady"]].concat(), None);
     assert_eq!(prepared["steady_state"]["preconditioning"]["steady"], true);
-    // Preparing writes the same: uniform random pages.
+    // The preparation writes the same load: uniform random pages.
     let mean = |results: &Value, phase: &str| {
         results["steady_state"][phase]["window_mean"].as_f64().unwrap()
     };

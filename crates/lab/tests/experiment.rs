@@ -1,4 +1,4 @@
-//! Do layers become the experiment that was meant, and do mistakes teach?
+//! Resolution of layers to an experiment, and error messages about mistakes.
 
 use crate::common::{audited, outcome};
 use lab::{Experiment, Layer, RunError, RunSettings, preset_layer, run, set_layer};
@@ -16,7 +16,7 @@ fn toml_of(layers: &[Layer]) -> toml::Table {
     Experiment::from_layers(layers).unwrap().to_toml().parse().unwrap()
 }
 
-/// The message for layers that are refused, when they are resolved or when they are run.
+/// The error for layers refused when they are resolved or run.
 fn refusal(layers: &[Layer]) -> String {
     let experiment = match Experiment::from_layers(layers) {
         Ok(experiment) => experiment,
@@ -137,7 +137,7 @@ fn a_member_of_an_array_is_a_device_of_its_own() {
         member(&[file(SMALL_ARRAY), set("member.channels=4")])["channels"].as_integer(),
         Some(4)
     );
-    // Keys alone refine the default; a preset or a kind replaces what was said before.
+    // Keys alone refine the default; a preset or a kind replaces lower layers.
     let six = preset_layer("device", "agrawal2008-array-6").unwrap();
     let refined = [six.clone(), set("member.copy_back=true"), set("device.members=2")];
     assert_eq!(member(&refined)["cleaning"]["copy_back"].as_bool(), Some(true));
@@ -148,7 +148,7 @@ fn a_member_of_an_array_is_a_device_of_its_own() {
     assert_eq!(member(&other)["kind"].as_str(), Some("law"));
     let nested = file("device.kind = 'array'\ndevice.member.preset = 'agrawal2008-array-6'");
     assert_eq!(member(&[nested])["member"]["channels"].as_integer(), Some(8));
-    // The resolved experiment is itself again.
+    // A resolved experiment resolves to itself.
     let resolved = Experiment::from_layers(&[file(SMALL_ARRAY)]).unwrap().to_toml();
     assert_eq!(Experiment::from_layers(&[file(&resolved)]).unwrap().to_toml(), resolved);
 }
@@ -188,7 +188,7 @@ fn an_array_reports_its_members_together() {
     assert!(results["wear"]["mean_erases"].as_f64().unwrap() > 2.0);
 }
 
-/// That they run is held by `digests.rs`, every pair, and at full size by `python/tests/test_api.py`.
+/// `digests.rs` runs every pair; `python/tests/test_api.py` runs them at full size.
 #[test]
 fn every_preset_says_what_it_is() {
     for (section, category) in [("device", "devices"), ("workload", "workloads")] {
@@ -324,7 +324,7 @@ fn a_drive_that_is_being_built_can_be_given_up() {
     }
 }
 
-/// A write that finds little to clean costs as much as thousands of others.
+/// A write whose garbage collection reclaims little takes as long as thousands of others.
 #[test]
 fn preconditioning_asks_after_few_writes_whether_to_go_on() {
     let layers = [file(SMALL), set("run.precondition=random:1")];
@@ -413,7 +413,7 @@ fn the_run_section_changes_results() {
     assert!(short["simulated_seconds"].as_f64().unwrap() < 0.02);
 }
 
-/// Current drives keep snapshots; those that cannot say which key contradicts.
+/// Current drives support snapshots; others name the contradicting key.
 #[test]
 fn presets_of_drives_keep_snapshots_or_say_why_not() {
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! Is every key that a user states in force, and every other one refused?
+//! Every key stated by the user takes effect or is refused.
 
 use crate::common::outcome;
 use crate::net::dice::Dice;
@@ -10,11 +10,11 @@ use options::{KeyInfo, Values};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What a refusal says of a key without effect.
+/// Message about a key without effect.
 const NO_EFFECT: &str = "this has no effect here";
 
-/// Keys whose effect the load below does not show, and why; `options.rs` of the devices has for each key a load
-/// that does.
+/// Keys whose effect is invisible under the load below, with the reason; `options.rs` of the
+/// devices has a load for each key.
 const UNSEEN: &[(&str, &str)] = &[
     ("device.buffer.power_loss_protected", "shows at flushes and power cuts"),
     ("device.block_buffer.power_loss_protected", "shows at flushes and power cuts"),
@@ -31,8 +31,8 @@ const UNSEEN: &[(&str, &str)] = &[
     ("device.persistence.checkpoint", "shows when the power is cut"),
 ];
 
-/// The drive, with fewer slots than requests, and a load that reads, writes and cleans, behind a buffer several
-/// superblocks.
+/// The drive with fewer slots than requests, and a load that reads, writes and triggers garbage
+/// collection; on a drive with a buffer it writes several superblocks.
 fn layers(device: &str, sets: &[String]) -> Result<Vec<Layer>, String> {
     let (link, load) = match device {
         "tlc-enterprise" => {
@@ -50,7 +50,7 @@ fn layers(device: &str, sets: &[String]) -> Result<Vec<Layer>, String> {
     Ok(vec![below, Layer::new("load", own), set])
 }
 
-/// The results of the experiment, without its own description.
+/// The results without the experiment's description.
 fn results(device: &str, sets: &[String]) -> Result<Value, String> {
     let experiment =
         Experiment::from_layers(&layers(device, sets)?).map_err(|error| error.to_string())?;
@@ -61,7 +61,7 @@ fn results(device: &str, sets: &[String]) -> Result<Value, String> {
     Ok(results)
 }
 
-/// Values of a key: its default, and some that it may have.
+/// Values of a key: its default, and some other valid ones.
 fn values_of(key: &KeyInfo) -> BTreeSet<String> {
     let quoted = |text: &str| {
         if text.is_empty() || matches!(key.values, Values::Boolean) || text.parse::<f64>().is_ok() {
@@ -91,7 +91,7 @@ fn values_of(key: &KeyInfo) -> BTreeSet<String> {
     values
 }
 
-/// What is wrong with a key on a device, if anything is.
+/// The fault of a key on a device, if any.
 fn fault(device: &str, key: &KeyInfo) -> Option<String> {
     let all: Vec<(String, Result<Value, String>)> = values_of(key)
         .into_iter()
@@ -119,7 +119,7 @@ fn fault(device: &str, key: &KeyInfo) -> Option<String> {
     let ran: Vec<&Value> = all.iter().filter_map(|(_, found)| found.as_ref().ok()).collect();
     let differs = ran.windows(2).any(|pair| pair[0] != pair[1]);
     let is_unseen = UNSEEN.iter().any(|(unseen, _)| unseen == path);
-    // A key of which one value alone is possible contradicts others, which say so.
+    // A key with only one possible value contradicts others, and the errors say so.
     if differs || ran.len() < 2 || is_unseen {
         return None;
     }
@@ -127,7 +127,7 @@ fn fault(device: &str, key: &KeyInfo) -> Option<String> {
     Some(format!("{device}, {path}: {} give the same results", values.join(", ")))
 }
 
-/// Or the test below would find a difference in all of them.
+/// Ensures that the test below does not find differences in all keys.
 #[test]
 fn two_equal_runs_have_equal_results() {
     assert_eq!(results("agrawal2008", &[]), results("agrawal2008", &[]));
@@ -191,16 +191,16 @@ fn what_a_layer_below_has_gives_way_to_what_is_switched_off_above() {
     let own = "[device]\nsuspend.step = '30us'\n[workload]\nrequests = 5";
     let below = [preset.clone(), file(own), set_layer("suspend.program=none").unwrap()];
     assert!(!resolved(&below).unwrap().contains("\nstep = "));
-    // In one layer it is a contradiction.
+    // Within one layer it is a contradiction.
     let own = "[device]\nsuspend.step = '30us'\nsuspend.program = 'none'";
     assert!(resolved(&[preset.clone(), file(own)]).unwrap_err().contains("step = '30us'"));
-    // And what a layer above puts in force is none.
+    // A key made effective by a higher layer is accepted.
     let layers =
         [file("[device]\ncleaning.quantum = 40"), set_layer("cleaning.pace=burst").unwrap()];
     assert!(resolved(&[[preset].as_slice(), &layers].concat()).unwrap().contains("quantum = 40"));
 }
 
-/// The bits are the same as without the keys that gave way.
+/// Results are bit-identical to a run without the ineffective keys.
 #[test]
 fn keys_that_give_way_are_not_in_the_resolved_experiment() {
     let sets = |sets: &[&str]| sets.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -230,7 +230,7 @@ fn presets_state_what_is_in_force_and_their_experiments_run_again() {
     }
 }
 
-/// A preset that begins with another has all that it does not change, energy too.
+/// A preset that refines another keeps all keys that it does not change, including energy.
 #[test]
 fn a_preset_that_begins_with_another_has_its_keys() {
     for name in ["laptop-ssd", "mtron", "enterprise-ssd", "usb-stick", "samsung-2007", "iodrive"] {

@@ -1,5 +1,6 @@
-//! Budgets of instructions a request. Counts are the same in every run, whatever else the machine does.
-//! `make test-valgrind`; all rows with `SSDLAB_DEPTH=nightly`. What the release build takes is in `docs/speed.md`.
+//! Budgets of instructions per request. Counts are reproducible regardless of other load on the
+//! machine. `make test-valgrind`; all rows with `SSDLAB_DEPTH=nightly`. `docs/speed.md` has the
+//! counts of the release build.
 
 use crate::depth::depth;
 use crate::loads::Most::{Beyond, Each, Thousandths};
@@ -9,12 +10,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// What the run under valgrind is asked, by the name of the variable: the place of its load and the folder of states.
+/// The environment variable for the run under valgrind: index of its load, and the folder of
+/// states.
 const ASKED: &str = "SSDLAB_TEST_RUN";
 
-/// Instructions a request of the loads at these places; several are counted at once.
+/// Instructions per request of the loads at these indices; several are counted in parallel.
 fn counts(folder: &Path, places: Vec<usize>) -> BTreeMap<usize, f64> {
-    // Those of one device wait for its state, which is prepared once.
+    // Loads of one device share its state, which is prepared once.
     let left = Mutex::new(places);
     let counted = Mutex::new(BTreeMap::new());
     let work = || {
@@ -56,7 +58,8 @@ fn a_request_keeps_within_its_budget() {
     for Load { device, name, budget, .. } in budgets {
         let of = |device| counts[&place(device, name)];
         let each = of(device);
-        // A request that costs next to nothing was not counted, and what adds nothing was not there.
+        // A request with far fewer instructions was not counted, and a feature without any
+        // additional ones was not active.
         let (least, most) = match budget.0 {
             Each(most) => (f64::from(most) / 2.0, f64::from(most)),
             Thousandths((other, _), most) => (of(other), of(other) * (1.0 + f64::from(most) / 1e3)),

@@ -1,11 +1,11 @@
-//! Drives of more pages than 32 bits can number: they start at once, are saved in little, and say what they
-//! would take where more is asked of them than a machine has.
+//! Drives with more pages than 32 bits can number: they start immediately, are saved compactly, and
+//! report the memory needed if a run would exceed the machine's.
 
 use crate::common::{experiment, outcome};
 use lab::{RunError, RunSettings};
 use serde_json::Value;
 
-/// 123 TB behind a write buffer: 1024 dies whose blocks are erased together, 206 GB at a time.
+/// 123 TB with a write buffer: 1024 dies whose blocks are erased together, 206 GB at a time.
 const BUFFERED: &str = "
 [device]
 preset = 'qlc-enterprise'
@@ -16,7 +16,7 @@ fill = 'empty'
 buffer.size = '1GiB'
 ";
 
-/// 131 TB without one, every plane for itself.
+/// 131 TB without a buffer, each plane on its own.
 const PLAIN: &str = "
 [device]
 kind = 'ssd'
@@ -55,7 +55,8 @@ fn a_drive_of_122_tb_is_written_saved_and_taken_up() {
     for (name, device) in [("plain", PLAIN), ("buffered", BUFFERED)] {
         let drive = folder.path().join(name);
         let file = |key: &str| format!("run.{key}='{}'", drive.display());
-        // 7,500 pages all over the drive; a block takes 2 or 3 bytes of the file, of which there are 8 million.
+        // 7,500 pages across the drive; each of the 8 million blocks takes 2 or 3 bytes of the
+        // file.
         let wrote = "run.precondition=random:0.000001".to_owned();
         let first = results(device, &[wrote, file("save_drive")]).unwrap();
         assert!(first["capacity_bytes"].as_f64().unwrap() > 1.1e14, "{first}");

@@ -1,5 +1,6 @@
-//! Random experiments over every key obey the laws of `net/laws.rs`: some in every commit, more at night, and for
-//! as long as wanted by `make fuzz`. Those that ever broke one are kept in `net/seeds.tsv` and always run.
+//! Random experiments over every key obey the laws of `net/laws.rs`: a few in every commit, more at
+//! night, and any number with `make fuzz`. Experiments that ever violated one are kept in
+//! `net/seeds.tsv` and always run.
 
 use crate::depth::depth;
 use crate::net::laws::{Broken, Case, LAWS, Verdict, judge};
@@ -9,14 +10,14 @@ use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// How many broken experiments are made smaller before they are shown.
+/// Maximum number of violating experiments that are shrunk before they are shown.
 const MADE_SMALLER: usize = 3;
 
 #[test]
 fn random_experiments_obey_the_laws() {
     let experiments = depth(100, 150, 20_000);
     let seeds: Vec<u64> = (1..=experiments).collect();
-    // As they are drawn, with their refusals, and mended: of the half of the seeds each.
+    // Half of the seeds are run as drawn, including refusals, the other half mended.
     let verdicts = on_two_threads(&seeds, |seed| {
         let drawn = generate::experiment(*seed);
         if *seed % 2 == 0 {
@@ -45,17 +46,17 @@ fn random_experiments_obey_the_laws() {
         }
     }
     assert!(report.is_empty(), "{shown} laws broken\n{report}");
-    // Else the search would be one of refusals.
+    // Otherwise the search would mostly cover refusals.
     assert!(held * 3 > experiments, "only {held} of {experiments} experiments were accepted");
     let most = experiments as usize / 40;
     assert!(refused.len() <= most, "not mended, of {}:\n{}", experiments / 2, refused.concat());
 }
 
-/// What an experiment is known to break: each law with its figures; "-" if none.
+/// Known violations of an experiment: each law with its figures; "-" if none.
 fn breaches(config: &Config) -> String {
     match judge(config) {
         Verdict::Breaks(laws) => {
-            // Without the place of a panic, which any edit moves.
+            // Omits the position of a panic, which any edit changes.
             let detail = |it: &Broken| it.detail.split(" (crates/").next().unwrap().to_owned();
             let said = laws.iter().map(|it| format!("{}: {}", it.law, detail(it)));
             said.collect::<Vec<_>>().join("; ")
@@ -65,7 +66,8 @@ fn breaches(config: &Config) -> String {
     }
 }
 
-/// A row that breaks a law is a known deviation, with its figures: where they change, the row is to change.
+/// A row with a violation is a known deviation, with its figures; if these change, the row must
+/// change.
 #[test]
 fn experiments_that_ever_broke_a_law_do_as_they_are_known_to() {
     let text = include_str!("net/seeds.tsv");
@@ -82,7 +84,7 @@ fn experiments_that_ever_broke_a_law_do_as_they_are_known_to() {
     assert!(rows.len() > 5);
 }
 
-/// Prints a row of `net/seeds.tsv` for each law that is broken by the experiment of a seed, the variable `SEED`.
+/// Prints a row of `net/seeds.tsv` for each law that the experiment of the seed in `SEED` violates.
 #[test]
 fn again() {
     let Ok(seed) = std::env::var("SEED") else { return };
@@ -97,7 +99,7 @@ fn again() {
     }
 }
 
-/// The last that a burst waits for may be a program of parity.
+/// The last program that a burst waits for may be a parity program.
 #[test]
 fn a_burst_ends_behind_parity() {
     let line = "device.kind=\"ssd\"; device.channels=1; device.packages_per_channel=1; device.dies_per_package=1; \
@@ -110,11 +112,11 @@ fn a_burst_ends_behind_parity() {
     assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
 }
 
-/// A burst holds the programs of the host. Where all that is superseded lies in blocks of which some are held,
-/// cleaning gains nothing, and the write that waits for it must end the burst.
+/// A burst holds back programs of the host. If all superseded pages lie in blocks with held
+/// programs, garbage collection gains nothing, and the write that waits for it must end the burst.
 #[test]
 fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
-    // Ten times what the drive holds, or more.
+    // At least ten times the drive's content.
     let requests = depth(20_000, 20_000, 100_000);
     let small = format!(
         "device.kind=\"ssd\"; device.channels=1; device.planes_per_die=6; \
@@ -126,8 +128,8 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
         let outcome = outcome(&Config::from_line(&format!("{small}; {buffer}")));
         assert!(matches!(outcome, Outcome::Results(_)), "{buffer}: {outcome:?}");
     }
-    // With two passes programs wait for later ones as well, so a buffer that the spare space cannot hold is refused;
-    // at every pace, and the largest that is accepted runs.
+    // With two-pass programming, programs also wait for later ones, so a buffer beyond the spare
+    // space is refused at every pace; the largest accepted buffer runs.
     let small = format!("{small}; device.cell.program=\"two-pass\"; device.cell.distance=1");
     let of = |buffer: u64, more: &str| {
         let mut config = Config::from_line(&small);
@@ -152,8 +154,8 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
     }
 }
 
-/// A write that finds its unit full while the array holds its cleaning back has no other unit to go to where a pool
-/// is one unit.
+/// A write that finds its unit full while the array holds back garbage collection has no
+/// alternative if a pool is a single unit.
 #[test]
 fn members_whose_turns_of_cleaning_are_held_take_writes_without_room() {
     let line = "device.kind=\"array\"; device.member.kind=\"ssd\"; device.member.packages_per_channel=1; \
@@ -166,7 +168,7 @@ fn members_whose_turns_of_cleaning_are_held_take_writes_without_room() {
     assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
 }
 
-/// Untimed preparation leaves the logs of an array where the logs of a saved one begin.
+/// Untimed preparation leaves an array's logs in the state in which a restored array's logs start.
 #[test]
 fn an_array_with_a_log_that_is_saved_goes_on_as_if_it_were_not() {
     for hole in ["journal", "partial-parity"] {
@@ -183,7 +185,7 @@ fn an_array_with_a_log_that_is_saved_goes_on_as_if_it_were_not() {
     }
 }
 
-/// Each law of one run notices results that were tampered with: where, with what, and the law.
+/// Each law on a single run detects manipulated results; rows are position, value and law.
 #[test]
 fn the_laws_notice_what_is_wrong() {
     let mut config = Config::default();

@@ -1,8 +1,8 @@
-//! Does an array ask its members what the original simulator's arrays ask their disks?
+//! Do an array's members get the requests that disks get from the original simulator's arrays?
 //!
-//! Its runs of a recorded stream on arrays of disks lie in `../shared`, so this is ignored unless asked
-//! for, like `original_simulator.rs`. What each disk is asked follows from layout and rule of writing
-//! alone, whatever the disks are: here they are laws of service times.
+//! Its runs of a recorded stream on disk arrays lie in `../shared`, so these tests are ignored by
+//! default, like `original_simulator.rs`. The requests to each disk follow from the layout and the
+//! write rule alone, for any kind of disk: here they are laws of service times.
 
 use crate::common::{audited, experiment, outcome};
 use serde_json::Value;
@@ -36,8 +36,9 @@ fn asked(trace: &str, members: u32, keys: &str) -> Vec<u64> {
     requests(&results["array"]["member_requests"])
 }
 
-/// The original leaves out the requests that are outstanding at the end of its run. Where a write ends in
-/// one chunk and goes on at the beginning of the next, it asks for two ranges of parity, and we for one.
+/// The original omits requests outstanding at the end of its run. If a write ends in one chunk and
+/// continues at the start of the next, the original issues two parity ranges, and this model issues
+/// one.
 fn agree(found: &[u64], run: &str, share_of_parity: impl Fn(usize) -> f64) {
     let expected = requests(&original(run)["per_disk"]);
     println!("{run}: {found:?} for {expected:?}");
@@ -61,14 +62,15 @@ fn each_disk_is_asked_as_often_as_in_the_original() {
     agree(&nine("redundancy = 'parity-disk'\nstripe = '32KiB'"), "parity_disk_clook_lbn", last);
     let mirror = "redundancy = 'mirror'\nstripe = '32KiB'\nread_copy = 'primary'";
     let found = asked("raid_half.trace.zst", 8, mirror);
-    // Copies lie side by side here, and in the other half of the disks there.
+    // Copies are adjacent here, and in the other half of the disks in the original.
     let of_copy = |copy: usize| found.iter().skip(copy).step_by(2).copied();
     let found: Vec<u64> = of_copy(0).chain(of_copy(1)).collect();
     agree(&found, "mirror_primary_fcfs", |_| 0.0);
 }
 
-/// Mean response of the stream on drives of the original's kind, ms, with this scheduler. The bus of
-/// its runs is not stated: what fits is 0.105 ms a sector, as it has it for another drive of the set.
+/// Mean response time of the stream on drives of the original's kind, ms, with this scheduler. The
+/// bus speed of its runs is not stated; 0.105 ms per sector, its value for another drive of the
+/// set, fits.
 fn mean_ms(trace: &str, members: u32, keys: &str, order: &str) -> f64 {
     let text = format!(
         "[device]\nkind = 'array'\nmembers = {members}\nstripe = '32KiB'\n{keys}\n\
@@ -82,10 +84,11 @@ fn mean_ms(trace: &str, members: u32, keys: &str, order: &str) -> f64 {
     results["host"]["all"]["mean_us"].as_f64().unwrap() / 1e3
 }
 
-/// Without redundancy the times are the original's. With it they are longer, for two reasons: here
-/// operations that would spoil each other's parity or copies wait for each other, and the drive has chosen
-/// its next request before the controller sends the write that follows a read. Without both, mirrors are within
-/// 4 % and rotated parity within 4 % (`fcfs`) and 7 % (`c-look`) of it.
+/// Without redundancy the response times equal the original's. With it they are longer, for two
+/// reasons. Here, operations that would corrupt each other's parity or copies wait for each other;
+/// and the drive has chosen its next request before the controller issues the write that follows a
+/// read. Without both, mirrors are within 4 % and rotated parity within 4 % (`fcfs`) and 7 %
+/// (`c-look`) of the original.
 #[test]
 #[ignore = "needs ../shared/disks"]
 fn mean_responses_stand_where_they_did_to_those_of_the_original() {

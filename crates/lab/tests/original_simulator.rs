@@ -1,9 +1,9 @@
-//! Is it the original simulator, request by request? Replays runs of it on `disksim-ssd` and compares
-//! the device's response time of every single request with its log.
+//! Comparison with the original simulator, request by request: replays its runs on `disksim-ssd`
+//! and compares every response time with its log.
 //!
-//! The logs and traces are not part of this project and lie in `../shared` beside it, so these tests
-//! are ignored unless asked for, and fail where the files are absent: `make test` asks for them where
-//! there is a `../shared`.
+//! The logs and traces are not part of this project and lie in `../shared` beside it. These tests
+//! are ignored by default and fail if the files are missing; `make test` runs them if `../shared`
+//! exists.
 
 use devices::latency::HOST_QUEUE;
 use devices::{DeviceConfig, Model};
@@ -32,7 +32,7 @@ impl Observer for Responses {
         if self.0.len() <= id {
             self.0.resize(id + 1, 0);
         }
-        // The original's definition: from entry to the device.
+        // The original's definition: from arrival at the device.
         self.0[id] = completion.latency() - completion.breakdown[HOST_QUEUE];
     }
 
@@ -59,7 +59,7 @@ fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
     responses.0
 }
 
-/// The original's drive, with this many blocks in a plane and 15 % of them spare, rounded down.
+/// The original's drive, with this many blocks per plane, 15 % of them spare, rounded down.
 fn drive_of(blocks_per_plane: u32) -> Box<dyn Model> {
     let preset: toml::Table = include_str!("../presets/devices/disksim-ssd.toml").parse().unwrap();
     let mut device = preset["device"].as_table().unwrap().clone();

@@ -1,5 +1,5 @@
-//! Assignments of one layer are peers: does their order ever matter, and is what contradicts itself
-//! refused with the keys?
+//! Assignments of one layer have equal rank: their order never matters, and contradictions are
+//! refused with their keys.
 
 use crate::depth::depth;
 use lab::{Experiment, Layer, peers, set_layer, set_layers};
@@ -14,7 +14,7 @@ fn outcome(below: &[Layer], assignments: &[&str]) -> Result<String, String> {
     let peers = set_layers(assignments).map_err(|error| error.to_string())?;
     let layers = [below, &[peers]].concat();
     let experiment = Experiment::from_layers(&layers).map_err(|error| error.to_string())?;
-    // This contradiction shows when the device is built, which takes time.
+    // This contradiction is only detected when the device is built, which takes time.
     let spare = |it: &&&str| ["spare_", "over_p"].iter().any(|key| it.contains(key));
     if assignments.iter().filter(spare).count() > 1 {
         experiment
@@ -32,7 +32,7 @@ fn refusal(below: &[Layer], assignments: &[&str]) -> String {
     outcome(below, assignments).unwrap_err()
 }
 
-/// A generator of its own, so that the cases stay the same.
+/// A separate generator, so that the cases stay fixed.
 struct Draws(u64);
 
 impl Draws {
@@ -155,7 +155,7 @@ fn a_key_of_another_kind_is_refused_and_its_kind_named() {
     let words = ["member.channels=3", "member.kind=linear", "device.kind=array"];
     let message = refusal(&[], &words);
     assert!(message.contains("device.member.channels: a device of kind law has none"));
-    // A key that no kind has is a mistake, and the nearest key is suggested.
+    // A key of no kind is a mistake, and the most similar key is suggested.
     let slip = file("[workload]\nkind = 'closed'\noutstandig = 1\n");
     let message = refusal(&[slip], &[]);
     assert!(message.contains("(did you mean outstanding?)"), "{message}");
@@ -167,7 +167,7 @@ fn a_key_with_two_values_is_refused_and_both_are_named() {
     let expected = "--set channels=8 and --set device.channels=4: device.channels is set twice, and \
                     their order does not count; keep one";
     assert_eq!(message, expected);
-    // The same value twice contradicts nothing, however it is written.
+    // Equal values are no contradiction, in any notation.
     let twice = resolved(&[], &["device.channels=4", "channels=4", "device.channels = 4"]);
     assert_eq!(twice["device"]["channels"].as_integer(), Some(4));
     let whole = ["device.member={channels=2}", "device.member.channels=2", "device.kind=array"];
@@ -185,7 +185,7 @@ fn one_layer_states_the_spare_space_once() {
     let words = [words[1].as_str(), words[0].as_str(), "device.kind=array"];
     let message = refusal(&[], &words);
     assert!(message.contains("device.member.spare_factor=0.2 with device.member.over_prov"));
-    // In another layer the upper one wins.
+    // A higher layer overrides a lower one.
     let below = file("[device]\nspare_blocks_per_plane = 300\n");
     let device = resolved(&[below], &["spare_factor=0.2"])["device"].clone();
     assert_eq!(device["spare_factor"].as_float(), Some(0.2));
@@ -234,7 +234,7 @@ fn only_a_layer_that_may_names_code() {
     assert!(message.contains("--allow-code"), "{message}");
     assert_eq!(made(&[Layer { code: true, ..file(attack) }]), Ok(true));
     assert_eq!(made(&[set_layer("cleaning.policy=mine:Greedy").unwrap()]), Ok(true));
-    // It is the layer that states the name which counts, not one above or below it.
+    // Only the layer that states the name counts, not a layer above or below.
     let named = set_layer("cleaning.policy=mine:Greedy").unwrap();
     assert_eq!(made(&[file(attack), named.clone()]), Ok(true));
     assert!(made(&[named.clone(), file(attack)]).is_err());

@@ -1,4 +1,4 @@
-//! What a preparation writes: pages that the drive holds, of those that its load may touch.
+//! Pages written by a preparation: pages with data, within the reach of the load.
 
 use crate::common::{audited, experiment, outcome};
 use serde_json::Value;
@@ -37,17 +37,17 @@ fn preparation_keeps_to_what_the_drive_holds_and_to_the_footprint() {
             let way = format!("run.precondition={way}");
             amplification(&[more, &[way.as_str()]].concat())
         };
-        // A drive of which a half was never written has much to spare.
+        // A half-written drive has much spare space.
         let filled = with(&half);
         assert!(filled < 1.3, "{way}: {filled}");
-        // An empty one gets no more than the load touches.
+        // On an empty drive, only the pages within the load's reach are written.
         let empty = with(&["device.fill=empty", "workload.footprint=0.5"]);
         assert!(empty < 1.3, "{way}: {empty}");
     }
-    // Where the rest holds data that nobody touches, cleaning finds it in blocks of its own.
+    // If the rest holds data at rest, garbage collection keeps these in separate blocks.
     let beside = amplification(&["workload.footprint=0.5"]);
     assert!(beside < 0.75 * full, "{beside} of {full}");
-    // What decides is the part of the load, however it is said.
+    // Only the footprint counts, regardless of the option that states it.
     let text = "[j]\\nrw=randwrite\\nbs=4k\\nsize=50%\\nnumber_ios=6000\\nnorandommap";
     let fio = format!("[workload]\nkind = 'fio'\njob = \"{text}\"\n");
     let set = ["device.fill=empty"];
@@ -56,7 +56,7 @@ fn preparation_keeps_to_what_the_drive_holds_and_to_the_footprint() {
     assert!(of_job < 1.3, "{of_job}");
 }
 
-/// The half that is held lies on all members, and several threads give the same.
+/// The written half is distributed over all members, and several threads give equal results.
 #[test]
 fn what_the_members_of_an_array_do_not_hold_stays_so() {
     let array =

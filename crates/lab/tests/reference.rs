@@ -1,6 +1,6 @@
-//! Are `docs/configuration.md` and the pages below it what the program reads, and `docs/counters.md`
-//! what it counts? They are generated from the tables of keys and of counters;
-//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` writes them anew.
+//! `docs/configuration.md` and its subpages list the keys that the program reads, and
+//! `docs/counters.md` lists its counters. They are generated from the tables of keys and counters;
+//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` updates them.
 
 use lab::SectionKeys;
 use options::KeyInfo;
@@ -47,7 +47,7 @@ The examples, the docs and the recipes change these forty most; they are **bold*
 
 ";
 
-/// The keys that people change: most used in the examples, the docs and the recipes.
+/// The keys that users change most: in the examples, the docs and the recipes.
 const COMMON: [&str; 40] = [
     "device.preset",
     "device.channels",
@@ -95,9 +95,9 @@ const COMMON: [&str; 40] = [
 struct Page {
     name: &'static str,
     title: &'static str,
-    /// Such as `device`.
+    /// Sections, such as `device`.
     sections: &'static [&'static str],
-    /// The kind whose keys it has; all kinds if none.
+    /// The kind whose keys are listed; `None` for all kinds.
     kind: Option<&'static str>,
 }
 
@@ -116,7 +116,7 @@ const PAGES: [Page; 8] = [
     Page { name: "run", title: "Keys of runs and costs", sections: &["run", "cost"], kind: None },
 ];
 
-/// The names that stand for long descriptions of values in the tables.
+/// Short names for long descriptions of values in the tables.
 const VALUES: [(&str, &str); 17] = [
     ("integer", "a whole number"),
     ("number", "a number"),
@@ -155,7 +155,7 @@ const VALUES: [(&str, &str); 17] = [
     ),
 ];
 
-/// The table in which a key stands, such as `device.timing`.
+/// The table of a key, such as `device.timing`.
 fn table_of(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(table, _)| table)
 }
@@ -164,12 +164,12 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The sentences that say where a key applies.
+/// The sentences that state where a key applies.
 fn conditions(doc: &str) -> impl Iterator<Item = &str> {
     doc.split_inclusive(". ").map(str::trim).filter(|sentence| sentence.starts_with("Applies "))
 }
 
-/// The conditions that several keys share, each to be said once before them.
+/// The conditions shared by several keys, each stated once before them.
 fn shared_conditions(keys: &[&KeyInfo]) -> Vec<String> {
     let docs: Vec<String> = keys.iter().map(|key| one_line(&key.doc)).collect();
     let mut found: Vec<String> = Vec::new();
@@ -182,8 +182,8 @@ fn shared_conditions(keys: &[&KeyInfo]) -> Vec<String> {
     found
 }
 
-/// A key as an item of a list: its name, value and default, and its meaning without the condition
-/// that stands above the list.
+/// A key as a list item: name, value and default, and meaning without the condition stated above
+/// the list.
 fn item(key: &KeyInfo, shared: &str) -> String {
     let doc = one_line(&one_line(&key.doc).replace(shared, ""));
     let named = VALUES.iter().find(|(_, long)| *long == key.expected);
@@ -196,8 +196,8 @@ fn item(key: &KeyInfo, shared: &str) -> String {
     format!("- {mark}`{}`{mark} ({expected}{default}): {doc}\n", key.path)
 }
 
-/// Lists of some keys, by the table in which they stand: first the keys that always apply, then
-/// those that share a condition, below it.
+/// Lists of keys, by table: first the keys that always apply, then the keys with a shared
+/// condition, below it.
 fn lists(page: &mut String, keys: &[&KeyInfo], level: &str) {
     let mut names: Vec<&str> = Vec::new();
     for name in keys.iter().map(|key| table_of(&key.path)) {
@@ -232,7 +232,7 @@ fn lists(page: &mut String, keys: &[&KeyInfo], level: &str) {
     }
 }
 
-/// The keys that all of several sections have alike.
+/// The keys that are equal in several sections.
 fn of_all<'a>(sections: &[&'a SectionKeys]) -> Vec<&'a KeyInfo> {
     let [first, others @ ..] = sections else { return Vec::new() };
     let has = |key: &&KeyInfo| others.iter().all(|it| it.keys.contains(key));

@@ -1,4 +1,4 @@
-//! Is the record of a run's requests whole, true, and a trace that repeats the run?
+//! The record of a run's requests is complete, correct, and a trace that repeats the run.
 
 use crate::common::{experiment, outcome};
 use lab::{Experiment, Layer, RunError, RunSettings, run, trace_info};
@@ -41,7 +41,7 @@ fn a_record_replayed_is_the_same_run() {
     let again = run_to(&second, &replay, &[]).unwrap();
     assert_eq!(results["host"], again["host"]);
     assert_eq!(results["flash"], again["flash"]);
-    // Arrivals, answers and breakdowns are the same, to the byte.
+    // Arrivals, completions and breakdowns are identical, to the byte.
     assert!(std::fs::read(&first).unwrap() == std::fs::read(&second).unwrap());
     let info = trace_info(&first, "{}", &mut |_| ControlFlow::Continue(())).unwrap();
     let info: Value = serde_json::from_str(&info).unwrap();

@@ -1,11 +1,11 @@
-//! A drive at half the scale is twice the drive, and its write amplification is the same; where it is not, the
-//! results say that it depends on the scale.
+//! A drive at half the scale has twice the size and equal write amplification; otherwise the
+//! results warn that it depends on the scale.
 
 use crate::common::{audited, experiment, outcome};
 use crate::depth::depth;
 use serde_json::Value;
 
-/// An eighth of the preset, so that it settles at once.
+/// An eighth of the preset, so that it settles quickly.
 const DRIVE: &str = "
 [device]
 preset = 'tlc-enterprise'
@@ -19,13 +19,13 @@ precondition = 'steady'
 ";
 
 fn results(locality: &str, scale: u32) -> Value {
-    // Both write more than the drive.
+    // Both write more than the drive's capacity.
     let requests = format!("workload.requests={}", 32_000_000 / scale);
     let sets = [format!("workload.locality={locality}"), format!("device.scale={scale}"), requests];
     outcome(&experiment(&[DRIVE], &sets).unwrap(), &audited()).unwrap()
 }
 
-/// What a run says of its buffer.
+/// The warning about a scaled buffer, if any.
 fn warned(results: &Value) -> Option<&Value> {
     results["warnings"].as_array().unwrap().iter().find(|it| it["name"] == "scaled_buffer")
 }

@@ -36,18 +36,18 @@ fn many_runs_start_from_one_drive() {
     let drive = folder.path().join("worn.drive");
     let prepared = "run.precondition=random:3".to_owned();
     let saved = results(&[prepared.clone(), with("save_drive", &drive)]).unwrap();
-    // Saving changes nothing, and a run from the file is the run that went on.
+    // Saving has no side effects, and a run from the file equals the uninterrupted run.
     let alone = results(&[prepared]).unwrap();
     let taken_up = results(&[with("load_drive", &drive)]).unwrap();
     for section in ["host", "flash", "wear", "units"] {
         assert_eq!(saved[section], alone[section], "{section}");
         assert_eq!(saved[section], taken_up[section], "{section}");
     }
-    // Another seed asks for other pages, and wears the same drive differently.
+    // Another seed draws other pages, and wears the same drive differently.
     let other = results(&[with("load_drive", &drive), "run.seed=7".to_owned()]).unwrap();
     assert_ne!(saved["host"], other["host"]);
     assert!(other["flash"]["write_amplification"].as_f64().unwrap() > 2.0);
-    // A drive may be prepared further.
+    // A loaded drive may be prepared further.
     let further = [with("load_drive", &drive), "run.precondition=sequential".to_owned()];
     let mean = |results: &Value| results["wear"]["mean_erases"].as_f64().unwrap();
     assert!(mean(&results(&further).unwrap()) > mean(&taken_up));
@@ -104,7 +104,7 @@ fn files_that_do_not_fit_are_refused() {
     assert!(!drive.exists());
 }
 
-/// A number as postcard writes it.
+/// A number in postcard's encoding.
 fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
@@ -115,7 +115,7 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// What a file claims takes nothing until the drive has been asked for it.
+/// A file's claimed sizes allocate nothing before they are checked against the drive.
 #[test]
 fn a_file_that_claims_more_than_the_drive_holds_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,17 +142,17 @@ fn a_file_that_claims_more_than_the_drive_holds_is_refused() {
     assert!(claim.contains(other), "{claim}");
     assert!(refusal(&[&[1][..], &table(0, 1 << 32)].concat()).contains(other));
     assert!(refusal(&[&[1][..], &table(1, pages)].concat()).contains(other));
-    // Long lists, within a list and by themselves, of bytes that compress to next to nothing.
+    // Long lists, nested and on their own, of highly compressible bytes.
     let tables = [&[1][..], &table(0, pages), &table(0, 0)].concat();
     let zeroes = vec![0; 40 << 20];
     let long = refusal(&[&tables[..], &varint(1 << 30), &zeroes].concat());
     assert!(long.contains(other), "{long}");
     let empty = refusal(&[&tables[..], &[0; 5], &varint(7), &varint(1 << 30), &zeroes].concat());
     assert!(empty.contains("it is longer than"), "{empty}");
-    // More drives than one.
+    // More than one drive.
     let more = refusal(&[&varint(1 << 40)[..], &rest[1..], &rest[1..]].concat());
     assert!(more.contains(other) || more.contains("it is longer than"), "{more}");
-    // Nothing of it has taken much, and the honest file is read.
+    // The refused files used little memory, and the valid file is read.
     std::fs::write(&drive, &honest).unwrap();
     results(&[with("load_drive", &drive)]).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Is what README says of speed what was measured? `SSDLAB_UPDATE=1 cargo test -p lab speed::` writes README's
-//! sentence anew, from the table that `benches/speed.rs` writes.
+//! README's speed figures equal the measured ones. `SSDLAB_UPDATE=1 cargo test -p lab speed::`
+//! updates README's sentence from the table that `benches/speed.rs` writes.
 
 use crate::loads::LOADS;
 
@@ -16,7 +16,7 @@ fn row(device: &str, name: &str) -> Vec<&'static str> {
     found.unwrap_or_else(|| panic!("docs/speed.md has no row of {device}, {name}"))
 }
 
-/// Requests a CPU second, in millions.
+/// Requests per CPU second, in millions.
 fn rate(device: &str, name: &str) -> String {
     let rate: f64 = row(device, name)[4].parse().expect("a number");
     if rate < 9.5 { format!("{rate:.1}") } else { format!("{rate:.0}") }
@@ -25,7 +25,7 @@ fn rate(device: &str, name: &str) -> String {
 const BEGINS: &str = "It is fast: ";
 const ENDS: &str = "[the table](docs/speed.md), `make bench`).";
 
-/// What README says of speed.
+/// README's sentence about speed.
 fn sentence() -> String {
     let (tlc, old) = ("tlc-enterprise", "agrawal2008");
     let operations: f64 = row(tlc, "random writes")[3].parse().expect("a number");

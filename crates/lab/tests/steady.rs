@@ -1,4 +1,4 @@
-//! Runs without time, and runs and preparations that end when the drive has settled.
+//! Untimed runs, and runs and preparations that end when the drive has settled.
 
 use crate::common::{self, PACKAGE, audited, outcome};
 use lab::Experiment;
@@ -24,7 +24,7 @@ fn results(sets: &[&str]) -> Value {
 
 #[test]
 fn without_time_the_flash_wears_as_in_time() {
-    // Half a page at a time in part, so that some writes read first.
+    // Some sizes write half pages, so that some writes read first.
     for size in ["4KiB", "2KiB", "64KiB"] {
         let size = format!("workload.block_size={size}");
         let common = ["workload.requests=40000", &size, "workload.outstanding=1"];
@@ -36,7 +36,7 @@ fn without_time_the_flash_wears_as_in_time() {
         assert_eq!(timed["wear"]["max_erases"], untimed["wear"]["max_erases"], "{size}");
         for key in ["host_pages_written", "merge_reads", "page_programs"] {
             let [a, b] = [&timed, &untimed].map(|it| it["flash"][key].as_f64().unwrap());
-            // The last writes in time may leave their cleaning undone.
+            // Garbage collection for the last timed writes may be incomplete.
             assert!((a - b).abs() <= 64.0, "{size} {key}: {a} {b}");
         }
     }
@@ -50,12 +50,12 @@ fn a_drive_is_prepared_until_it_has_settled() {
     assert_eq!(seen["metric"], "write_amplification");
     let rounds: Vec<f64> =
         seen["rounds"].as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
-    // From a sequential fill it rises at first; it settles at the 3.05 of theory.
+    // After a sequential fill it rises at first; it settles at the theoretical 3.05.
     assert!(rounds.len() > 5 && rounds.len() < 25 && rounds[0] < 2.5, "{rounds:?}");
     let mean = seen["window_mean"].as_f64().unwrap();
     assert!((mean / 3.05 - 1.0).abs() < 0.05, "{mean}");
     assert!(prepared["steady_state"]["run"].is_null());
-    // A wider range is reached sooner, and what cannot be reached is given up.
+    // A wider range is reached earlier, and an unreachable one is given up.
     let count = |sets: &[&str]| {
         let with = [&["run.precondition=steady", "workload.requests=10"], sets].concat();
         let results = results(&with);
@@ -69,7 +69,7 @@ fn a_drive_is_prepared_until_it_has_settled() {
     assert!(count(&["steady.round_writes=0.1"]).0 > rounds.len());
 }
 
-/// Writes on a skew, without time.
+/// Untimed writes with a skew.
 const SKEWED: [&str; 3] =
     ["run.timed=false", "workload.locality=hot-cold(0.9, 0.1)", "workload.requests=20000"];
 
@@ -79,7 +79,7 @@ fn amplification(results: &Value) -> f64 {
 
 #[test]
 fn a_drive_that_its_own_load_has_settled_stays_as_it_is() {
-    // Members are written through the map of their array.
+    // Members are written through the array's map.
     let array =
         PACKAGE.replace("[device]", "[device]\nkind = 'array'\nmembers = 3\n[device.member]");
     let striped = [&array, LOAD.split("[workload]").nth(1).unwrap()].join("[workload]\n");
@@ -182,7 +182,7 @@ fn a_run_ends_when_the_drive_has_settled() {
         assert_eq!(last < first, falls, "{rounds:?}");
         assert!(rounds.len() >= 5 && timed["host"]["all"]["requests"].as_u64().unwrap() < 200_000);
     }
-    // What the detector has not seen is not there.
+    // Without the detector there is no such section.
     assert!(results(&["workload.requests=10"]).get("steady_state").is_none());
 }
 
@@ -193,7 +193,7 @@ fn a_run_ends_with_the_drive() {
         assert_eq!(results["wear"]["ended"], true);
         let lifetime = &results["wear"]["lifetime"];
         assert_eq!(lifetime["status"], "measured");
-        // From new, without other writes before: what it may take is what it took.
+        // For a new drive without earlier writes, the estimated lifetime equals the actual one.
         let [took, may] = [&lifetime["spare_gone"], lifetime].map(|it| it["host_bytes"].as_f64());
         let ratio = may.unwrap() / took.unwrap();
         assert!((ratio - 1.0).abs() < 0.05, "{ratio}");

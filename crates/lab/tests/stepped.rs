@@ -1,4 +1,5 @@
-//! A drive that another program steps: its steps change no result, and no mistake of the caller ends it.
+//! A drive stepped by another program: the steps do not change results, and no mistake of the
+//! caller ends the drive.
 
 use crate::common::experiment;
 use crate::depth::depth;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-/// A small drive with a write buffer, which cleans, and one without.
+/// A small buffered drive with garbage collection, and one without a buffer.
 const BUFFERED: &str = "
 [device]
 preset = 'tlc-enterprise'
@@ -20,7 +21,7 @@ scale = 1
 [run]
 precondition = 'random:0.5'
 ";
-/// Its buffer forgets without power, so a flush empties it.
+/// Its buffer is volatile, so a flush empties it.
 const VOLATILE: &str = "
 [device]
 preset = 'tlc-client'
@@ -92,7 +93,7 @@ fn small(text: &str) -> SteppedDrive {
     drive_of(experiment::<&str>(&[text], &[]).unwrap())
 }
 
-/// Requests that come in bunches, some of them at one instant.
+/// Requests in bunches, some of them simultaneous.
 fn asked(random: &mut Xoshiro256, count: u64, capacity: u64) -> Vec<(Time, HostRequest)> {
     let mut at = 0;
     let one = |number| {
@@ -109,7 +110,7 @@ fn asked(random: &mut Xoshiro256, count: u64, capacity: u64) -> Vec<(Time, HostR
     (0..count).map(one).collect()
 }
 
-/// The answers to requests of which each is handed over at some time before it comes, in random steps.
+/// Completions of requests that are each submitted some time before their arrival, in random steps.
 fn in_steps(
     drive: &mut SteppedDrive,
     asked: &[(Time, HostRequest)],
@@ -128,7 +129,7 @@ fn in_steps(
                 drive.submit(*at, *asked).unwrap();
             }
         }
-        // The next request must not lie in the past then.
+        // By then the next request must not be in the past.
         let latest = others.first().map_or(drive.now(), |(at, _)| *at);
         for _ in 0..random.below(6) {
             let ahead = latest.saturating_sub(drive.now());
@@ -155,7 +156,7 @@ fn written(path: &std::path::Path, asked: &[(Time, HostRequest)]) {
     std::fs::write(path, text).unwrap();
 }
 
-/// The sections that a run and a drive that is stepped share, each figure read once.
+/// The sections common to a run and a stepped drive, each figure once.
 fn told(results: &str) -> String {
     let mut told: Value = serde_json::from_str(results).unwrap();
     for section in ["experiment", "elapsed", "workload", "warnings", "steady_state"] {
@@ -195,7 +196,8 @@ fn any_steps_give_the_bits_of_a_run() {
     }
 }
 
-/// At rest a drive is saved, cloned, and another begins with its file: all three continue alike.
+/// An idle drive is saved and cloned, and another one starts from the file: all three continue
+/// alike.
 #[test]
 fn a_clone_and_a_saved_drive_continue_as_the_drive_itself() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +230,7 @@ fn a_clone_and_a_saved_drive_continue_as_the_drive_itself() {
         let other = in_steps(&mut saved, &after, &mut random);
         assert!(other == in_steps(&mut second, &after, &mut random), "the saved one of {text}");
         for (a, b) in one.iter().zip(&other) {
-            // A metered drive has measured its load, which is not saved: a write may wait longer or less.
+            // A meter's measured load is not saved, so a write may wait longer or less.
             if text == VOLATILE || text == PLAIN {
                 let (a, b) = ((a.at - now, a.breakdown, a.status), (b.at, b.breakdown, b.status));
                 assert_eq!(a, b, "the saved one of {text}");
@@ -244,7 +246,7 @@ fn a_clone_and_a_saved_drive_continue_as_the_drive_itself() {
     assert!(matches!(disk.save(&file, &mut further), Err(StepError::Stateless(_))));
 }
 
-/// A drive is cloned in the middle of its work, with its report, and whatever its kind.
+/// A busy drive of any kind is cloned, with its statistics.
 #[test]
 fn a_drive_is_cloned_at_any_time() {
     let others = [
@@ -300,7 +302,7 @@ fn mistakes_are_values_and_leave_the_drive_as_it_was() {
     refused(1000, append, StepError::Unknown("append".to_owned(), known.clone()));
     assert_eq!(drive.op("raed"), Err(StepError::Unknown("raed".to_owned(), known)));
     assert_eq!(drive.advance(999, &mut further), Err(StepError::Past(999, 1000)));
-    // The tags of refused requests are those of the next.
+    // Refused requests consume no tags.
     assert_eq!(drive.submit(1000, read(0, 512)), Ok(0));
     for (key, value) in [
         ("run.until", "1s"),
@@ -332,7 +334,7 @@ fn a_step_that_is_ended_keeps_its_answers() {
     assert_eq!(tags, (0..20_000).collect::<Vec<_>>());
 }
 
-/// Calls of all kinds with values of all kinds: none panics, and every request that was accepted is answered once.
+/// Calls of all kinds with random values: none panics, and every accepted request completes once.
 #[test]
 fn random_calls_are_answered_or_refused() {
     let mut random = Xoshiro256::new(depth(1, 1, 2), 0);

@@ -1,11 +1,11 @@
-//! Sequential streams on every disk: as fast as the tracks of the zone pass, changes of track included, unless
-//! the bus and the overhead of commands take longer.
+//! Sequential streams on every disk reach the media rate of the zone, including track switches,
+//! unless the bus and command overhead are slower.
 
 use crate::common::{experiment, outcome};
 use lab::RunSettings;
 
-/// A preset, and what of it a stream depends on: turns a minute; sectors of the outermost tracks, skews of track
-/// and cylinder in sectors, surfaces; nanoseconds of the bus for a sector, and of a read hit's overhead.
+/// A preset with the parameters of a stream: rpm; sectors per outermost track, track and cylinder
+/// skew in sectors, surfaces; bus time per sector in ns, and overhead of a read hit in ns.
 struct Disk {
     preset: &'static str,
     rpm: f64,
@@ -31,7 +31,8 @@ const fn disk(preset: &'static str, rpm: f64, place: [f64; 4], times: [f64; 2]) 
 }
 
 impl Disk {
-    /// What a zone yields, MB/s: a cylinder of sectors while these and the skews pass.
+    /// Media rate of a zone, MB/s: a cylinder's sectors over the time for these sectors and the
+    /// skews.
     fn zone(&self) -> f64 {
         let all = self.surfaces * self.sectors;
         let skipped = (self.surfaces - 1.0) * self.skews[0] + self.skews[1];
@@ -39,12 +40,12 @@ impl Disk {
         all * 512e3 / ((all + skipped) / self.sectors * turn_ns)
     }
 
-    /// What commands of a size allow that follow each other: overhead, and the bus.
+    /// Limit for consecutive commands of a size: overhead and bus.
     fn commands(&self, sectors: u32, overhead_ns: f64) -> f64 {
         f64::from(sectors) * 512e3 / (overhead_ns + f64::from(sectors) * self.bus_ns)
     }
 
-    /// MB/s of a stream from the first sector on.
+    /// Rate of a stream from the first sector on, MB/s.
     fn rate(&self, is_read: bool, sectors: u32, outstanding: u32, requests: u32) -> f64 {
         let device = format!("[device]\npreset = '{}'", self.preset);
         let workload = format!(
@@ -71,8 +72,9 @@ fn close(disk: &Disk, what: &str, found: f64, expected: f64, share: f64) {
 
 #[test]
 fn a_sequential_read_joins_what_is_read_ahead() {
-    // How far each may be off, for requests of up to 64 KiB and for longer ones. The Barracuda's are longer than
-    // a segment in the end. The Atlas reads ahead to the end of a track, where a stream waits for a turn.
+    // Tolerances for requests of up to 64 KiB and for longer ones. The Barracuda's largest requests
+    // exceed a segment. The Atlas reads ahead to the end of a track, where a stream waits for a
+    // revolution.
     let disks = [
         (NEARLINE, 0.03, 0.03),
         (SATA, 0.03, 0.03),
@@ -94,8 +96,8 @@ fn a_sequential_read_joins_what_is_read_ahead() {
     }
 }
 
-/// The HP sends a read when all of it is in a segment of 256 KiB (`send_at`): up to half of that, bus and disk
-/// overlap.
+/// The HP disk sends a read once all of it is in a segment of 256 KiB (`send_at`): up to half a
+/// segment, bus and media transfer overlap.
 #[test]
 fn a_disk_that_sends_whole_reads_streams_short_ones() {
     for sectors in [8, 32, 128, 256] {
@@ -109,7 +111,7 @@ fn a_disk_that_sends_whole_reads_streams_short_ones() {
 fn sequential_writes_that_are_cached_go_to_the_disk_as_it_turns() {
     for (disk, write_ns) in [(SATA, 100e3), (NEARLINE, 50e3)] {
         for (sectors, outstanding) in [(8, 8), (128, 1), (512, 32)] {
-            // So many that the buffer holds few of them.
+            // Enough requests that the buffer holds a small part of them.
             let buffer = if disk.preset == "sata-2008" { 16_000 } else { 800_000 };
             let requests = (12 * buffer / sectors).clamp(2_000, 100_000);
             if requests * sectors < 10 * buffer {
@@ -117,7 +119,7 @@ fn sequential_writes_that_are_cached_go_to_the_disk_as_it_turns() {
             }
             let expected = disk.zone().min(disk.commands(sectors, write_ns));
             let found = disk.rate(false, sectors, outstanding, requests);
-            // What the buffer still holds at the end was not waited for.
+            // Data still in the buffer at the end were not waited for.
             let share = 0.03 + f64::from(buffer) / f64::from(requests * sectors);
             close(&disk, &format!("writes of {sectors} sectors"), found, expected, share);
         }

@@ -1,4 +1,5 @@
-//! However many threads a run has, its results are the same bits, and it says why it has not more.
+//! Results are bit-identical for any number of threads, and a run states why it used fewer than
+//! requested.
 
 use crate::common::{experiment, outcome};
 use crate::depth::depth;
@@ -19,8 +20,8 @@ fn parted(outcome: Outcome) -> (Outcome, Value) {
     (Outcome::Results(results), elapsed.unwrap_or_default()["threads"].take())
 }
 
-/// Holds an experiment with two threads against one, and with three where two share it; the fewest that prepared it,
-/// and why.
+/// Checks an experiment with two threads against one, and with three if two share the work; returns
+/// the least number of preparing threads, and the reason.
 fn hold(config: &Config) -> (u64, Option<String>) {
     let (one, threads) = parted(outcome_with(config, &with(1)));
     assert!(threads.is_null(), "one thread is not worth a word");
@@ -44,7 +45,8 @@ fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
     let drawn = depth(20, 20, 1_000);
     for seed in 0..drawn {
         let mut config = generate::experiment(9_000_000 + seed);
-        // A disk behind a cache is written whole before it is steady, line by line, by one thread.
+        // A disk behind a cache is written completely, line by line, by a single thread before it
+        // is steady.
         if [Some("law"), Some("cache")].contains(&config.get("device.kind")) {
             continue;
         }
@@ -54,16 +56,16 @@ fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
         shared += u32::from(preparing > 1);
         *counts.entry(why).or_insert(0) += 1;
     }
-    // Of a few that are drawn perhaps none.
+    // A small sample may have none.
     assert!(u64::from(shared) * 40 > drawn || drawn < 80, "{shared} shared: {counts:?}");
 }
 
-/// Those that threads help have pools that lie within units, or are arrays.
+/// Threads speed up drives whose pools lie within units, and arrays.
 #[test]
 fn presets_are_the_same_bits_with_any_number_of_threads() {
     let mut shared = Vec::new();
     for (device, _) in list("devices").expect("a category") {
-        // Kinds stand in the list too.
+        // The list contains kinds as well.
         if device.contains(' ') {
             continue;
         }
@@ -77,7 +79,7 @@ fn presets_are_the_same_bits_with_any_number_of_threads() {
             }
             _ => {}
         }
-        // What lies behind a cache has millions of lines, which come through it one by one.
+        // The device behind a cache has millions of lines, which are written one by one.
         let is_cache = config.with("device.replacement", "\"lru\"").experiment().is_ok();
         let share = if is_cache { 0.0001 } else { depth(2, 2, 25) as f64 / 100.0 };
         config.set("run.precondition", format!("\"random:{share}\""));
@@ -156,7 +158,7 @@ fn results_say_how_many_threads_worked_and_why_not_more() {
     assert_eq!(cat["preparing"], 1);
     let counted = "the cleaning policy counts age in blocks opened on the whole drive";
     assert_eq!(cat["preparing_alone"], counted);
-    // It wears out sooner than it is prepared.
+    // It wears out before the preparation ends.
     let worn = threads(2, &["device.wear.rated_cycles=30"]);
     assert_eq!(worn["preparing_alone"], "blocks are about to wear out");
 }

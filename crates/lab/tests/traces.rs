@@ -1,5 +1,5 @@
-//! Is the table of formats in `docs/traces.md` the program's own? `SSDLAB_UPDATE=1 cargo test -p lab
-//! traces::` writes it anew.
+//! The table of formats in `docs/traces.md` equals the program's. `SSDLAB_UPDATE=1 cargo test -p
+//! lab traces::` updates it.
 
 use std::fmt::Write;
 use workloads::FORMATS;

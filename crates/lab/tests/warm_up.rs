@@ -1,11 +1,11 @@
-//! Is the beginning of a run left out of its results, and of nothing else?
+//! The beginning of a run is excluded from its results, and from nothing else.
 
 use crate::common::{PACKAGE, audited, experiment, outcome};
 use lab::{RunError, RunSettings, trace_info};
 use serde_json::Value;
 use std::ops::ControlFlow;
 
-/// Random writes to a drive in use.
+/// Random writes to a preconditioned drive.
 const WRITES: &str = "
 [workload]
 kind = 'closed'
@@ -16,7 +16,7 @@ read_share = 0.3
 precondition = 'random:1'
 ";
 
-/// One request at a time of a server that takes each as long.
+/// One request at a time to a server with constant service time.
 const SERVER: &str = "
 [device]
 kind = 'linear'
@@ -29,7 +29,7 @@ random_share = 1.0
 block_size = '4KiB'
 ";
 
-/// What a drive has with a write buffer.
+/// A drive with a write buffer.
 const BUFFERED: &str = "
 [device]
 preset = 'samsung-pm9a3'
@@ -59,7 +59,7 @@ fn count(results: &Value, path: &str) -> u64 {
     results.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: no count"))
 }
 
-/// Results but for what the machine took and what was asked.
+/// Results without elapsed time, experiment and workload.
 fn found(mut results: Value) -> Value {
     for key in ["elapsed", "experiment", "workload"] {
         results[key] = Value::Null;
@@ -89,12 +89,12 @@ fn a_server_is_measured_from_the_instant_on() {
     assert!((figure(&results, "/host/read/iops") - rest as f64 / seconds).abs() < 1e-3);
     let bins = results["time_series"]["requests"].as_array().unwrap();
     assert_eq!(bins.iter().filter_map(Value::as_u64).sum::<u64>(), rest);
-    // The series begins with the measurement, not with the run.
+    // The time series begins with the measurement, not with the run.
     assert!(bins.len() as f64 * figure(&results, "/time_series/bin_seconds") < seconds + 0.002);
 }
 
-/// Everything counted in the whole run is counted before an instant or after it: the run up to the
-/// instant is a run of its own, for what comes later does not change it.
+/// Every count of the whole run is from before a time or after it. The run up to that time is a run
+/// of its own, because later events do not affect it.
 #[test]
 fn counts_and_times_are_of_the_rest_of_the_run() {
     let package = [PACKAGE, WRITES].concat();
@@ -113,7 +113,7 @@ fn counts_and_times_are_of_the_rest_of_the_run() {
             let share = of(&rest) / of(&whole);
             assert!((share / (after / all) - 1.0).abs() < 0.25, "{key}: {share}");
         }
-        // Erasures are the drive's age.
+        // Erases are part of the drive's age.
         assert_eq!(whole["wear"]["mean_erases"], rest["wear"]["mean_erases"]);
         for (series, total) in [
             ("requests", "/host/all/requests"),
@@ -134,7 +134,7 @@ fn counts_and_times_are_of_the_rest_of_the_run() {
     }
 }
 
-/// A drive that is asked one page after the other is as busy in a part of the run as in all of it.
+/// A drive under a uniform load at queue depth 1 is as busy in a part of the run as in all of it.
 #[test]
 fn busy_shares_are_of_the_time_after_the_warm_up() {
     let even = "

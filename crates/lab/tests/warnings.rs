@@ -1,4 +1,4 @@
-//! Do results say so when a number does not mean what it seems to, and only then?
+//! Results warn if a number is easily misread, and only then.
 
 use crate::common::{self, PACKAGE as DRIVE, experiment};
 use crate::depth::depth;
@@ -12,7 +12,7 @@ requests = 20000
 outstanding = 4
 read_share = 0.0
 ";
-/// One server that takes 246.548 us for a read of 4 KiB.
+/// One server with a service time of 246.548 us for a read of 4 KiB.
 const SERVER: &str = "
 [device]
 kind = 'linear'
@@ -27,7 +27,7 @@ fn results(texts: &[&str], sets: &[&str]) -> Value {
     outcome(texts, sets).unwrap()
 }
 
-/// The names of the warnings, one after the other.
+/// The names of the warnings, separated by blanks.
 fn names(results: &Value) -> String {
     let warnings = results["warnings"].as_array().unwrap();
     warnings.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
@@ -57,7 +57,7 @@ fn every_warning_is_explained_and_tested() {
     }
 }
 
-/// The warning of each name, by the experiment that raises it; and the same one without.
+/// Each warning with an experiment that raises it, and a similar experiment that does not.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn each_is_raised_where_it_applies_and_not_beside() {
@@ -188,7 +188,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     }
 }
 
-/// Loads under which a drive that has settled stays as it is.
+/// Loads under which a settled drive stays settled.
 const STEADY: [&[&str]; 6] = [
     &["cleaning.time=blocking"],
     &["cleaning.time=interleaved", "workload.outstanding=16"],
@@ -225,15 +225,15 @@ fn steady_runs_raise_no_warning() {
 #[test]
 fn runs_in_which_the_drive_changes_are_all_found() {
     let fresh: [&[&str]; 7] = [
-        // The spare space is used up and cleaning begins, early or late.
+        // The spare space is used up and garbage collection starts, early or late.
         &["workload.requests=4000"],
         &["workload.requests=10000", "cleaning.time=blocking"],
         &["workload.requests=30000"],
         &["workload.requests=30000", "run.timed=false"],
         &["workload.requests=10000", "workload.read_share=0.5"],
-        // It fills.
+        // The drive fills.
         &["device.fill=empty", "workload.requests=20000"],
-        // It was written in order, and now at random.
+        // The drive was written sequentially, and now at random.
         &["workload.requests=20000", "run.precondition=sequential"],
     ];
     let mut missed = Vec::new();
@@ -258,7 +258,7 @@ fn a_run_that_cleans_nothing_says_how_little_it_wrote() {
     assert!((share.unwrap() - 500.0 * 4096.0 / capacity).abs() < 1e-12);
     let message = warning(&found, "nothing_cleaned")["message"].as_str().unwrap();
     assert!(message.contains("run.precondition=steady"), "{message}");
-    // Reads clean nothing either, which is as it should be.
+    // Reads cause no garbage collection either, and need no warning.
     let found = results(&[DRIVE, WRITES], &["workload.requests=500", "workload.read_share=1.0"]);
     assert_eq!(names(&found), "");
 }
@@ -286,12 +286,12 @@ fn a_queue_that_grows_to_the_end_is_told_from_one_that_is_long() {
     }
 }
 
-/// What reads of 4 KiB at a multiple of what a drive can do raise.
+/// Results of 4 KiB reads at a multiple of the drive's capacity.
 fn at_share(device: &str, load: &str, share: f64, seed: u64, sets: &[&str]) -> Value {
     let all =
         [sets, &["workload.kind=closed", "workload.outstanding=512", "workload.requests=20000"]];
     let device = format!("[device]\npreset = '{device}'\n");
-    // What it can do, with a queue that leaves no unit idle.
+    // The capacity, with a queue deep enough to keep all units busy.
     let capacity = results(&[&device], &all.concat())["host"]["all"]["iops"].as_f64().unwrap();
     let rate = capacity * share;
     let load = match load {
@@ -331,7 +331,7 @@ fn every_load_by_the_clock_is_compared_with_what_is_served() {
         }
         for (share, seed) in [(1.1, 4), (1.3, 5), (2.0, 6)] {
             let found = at_share("agrawal2008", load, share, seed, &[]);
-            // In place of a transient: latencies rise because requests queue.
+            // This replaces the warning about a transient: latencies rise because requests queue.
             assert_eq!(names(&found), "overloaded", "{load} at {share}: {}", found["warnings"]);
             let it = warning(&found, "overloaded");
             let figure = |key: &str| it["figures"][key].as_f64().unwrap();
@@ -359,7 +359,8 @@ fn an_overload_is_one_whatever_ends_the_run_and_whatever_is_loaded() {
     }
 }
 
-/// A warning, the settings that raise it, its advice, and the settings that stay and that follow the advice.
+/// A warning, the settings that raise it, its advice, and the settings that are common and that
+/// follow the advice.
 type Case<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a [&'a str]);
 
 #[test]
@@ -404,7 +405,7 @@ fn what_a_warning_advises_ends_it() {
 
 #[test]
 fn bursts_that_are_served_are_no_overload() {
-    // 4,056 requests a second are served.
+    // The server completes 4,056 requests per second.
     let loads = [
         (20_000, 20, 180, "fixed"),
         (20_000, 20, 180, "exponential"),
@@ -452,7 +453,7 @@ fn effective_spare_space_is_what_the_threshold_and_open_blocks_leave() {
 
 #[test]
 fn the_default_threshold_leaves_small_spare_space_its_effect() {
-    // One block of the 258 is the least; 0.05 are 12.
+    // The minimum is one block of the 258; 0.05 are 12.
     let drive = DRIVE.replace("cleaning.min_free = 0.0\n", "").replace("= 258", "= 1000");
     let kept = |spare: &str| {
         let found = results(&[&drive, WRITES], &[spare, "workload.requests=10"]);
@@ -483,7 +484,7 @@ fn requests_beyond_the_range_of_the_clock_are_an_error() {
     let load = "[workload]\nkind = 'closed'\noutstanding = 1\nrequests = 300\n";
     let error = outcome(&[SERVER, load], &["workload.think_time=9000000000s"]).unwrap_err();
     assert!(error.contains("request 2 would arrive after more than 500 years"), "{error}");
-    // Within the clock's range it goes on, and an end before that is an end.
+    // Within the clock's range the run continues, and an earlier end is possible.
     let long = outcome(&[SERVER, load], &["workload.think_time=50000000s"]).unwrap();
     assert!((long["simulated_seconds"].as_f64().unwrap() / (299.0 * 5e7) - 1.0).abs() < 1e-6);
     let sets = ["workload.think_time=9000000000s", "run.until=10000000000s"];

@@ -1,5 +1,5 @@
-//! How fast are the generators? Rounds of issue and completion a second, one core, requests that
-//! complete at once: `cargo bench -p workloads --bench generators`.
+//! Speed of the generators: rounds of issue and completion per second on one core, with requests
+//! that complete instantly: `cargo bench -p workloads --bench generators`.
 //!
 //! The last run (2 shared vCPUs of an Intel Xeon; a noisy machine, so the best of 80 short runs):
 //!
@@ -27,7 +27,7 @@ use workloads::{Context, Inputs, WorkloadConfig};
 
 const ROUNDS: u64 = 400_000;
 
-/// The best of 80 short runs runs, in millions of rounds a second.
+/// The best of 80 short runs, in millions of rounds per second.
 fn best(kind: &str, text: &str) -> f64 {
     let layer: toml::Table = toml::from_str(text).expect("TOML");
     let config = WorkloadConfig::resolve(kind, [layer]).expect("a valid workload");

@@ -1,9 +1,9 @@
-//! Feeds changed samples to every trace reader: `cargo run --release -p workloads --example fuzz --
-//! [COUNT] [SEED]`. No reader may panic, hang or take memory without bound, whatever it is given.
+//! Feeds mutated samples to every trace reader: `cargo run --release -p workloads --example fuzz --
+//! [COUNT] [SEED]`. No reader may panic, hang or use unbounded memory, for any input.
 //!
 //! Each input is the sample of a format, repeated, spliced with another, with bytes changed, cut or
 //! inserted; it is read with its format named, with another named, and with none. A failure prints
-//! the seed and the number of the input, which together bring it back.
+//! the seed and the number of the input, which together reproduce it.
 //!
 //! Run with 3,200,000 inputs of seed 1, 4,000,000 of seed 2 and 3,200,000 of seed 3: 19.5 million
 //! records read, 6.1 million inputs refused, none panicked; the slowest took 0.13 s on a busy
@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use workloads::{BlockEvent, FORMATS, Format, Inputs, ReadOptions, Records, TimeUnit};
 
-/// Longer than any input of a few KiB may take, even on a busy machine.
+/// Upper bound on the time for an input of a few KiB, even on a busy machine.
 const HANG: Duration = Duration::from_secs(5);
 
 fn main() {
@@ -23,7 +23,7 @@ fn main() {
     let seed: u64 = arguments.next().unwrap_or(1);
     let (mut records, mut refused, mut slowest) = (0, 0, Duration::ZERO);
     let samples: Vec<Vec<u8>> = FORMATS.iter().map(|format| (format.sample)()).collect();
-    // A library's panic that is turned into an error says nothing of interest.
+    // A library's panic that becomes an error need not be printed.
     std::panic::set_hook(Box::new(|_| {}));
     for number in 0..count {
         let mut random = Xoshiro256::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15), 0);
@@ -59,7 +59,7 @@ fn stop(problem: &str, input: &[u8]) {
     std::process::exit(1);
 }
 
-/// The most memory that this process has had, MB, where the system tells.
+/// Peak memory of this process, MB, if the system reports it.
 fn peak_mb() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "asks the system, not for a trace")]
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -81,7 +81,8 @@ fn read(input: &[u8], format: Option<&'static Format>, options: &ReadOptions) ->
     }
 }
 
-/// The format named two times out of three, mostly the right one, and what it needs or may have.
+/// A format, named two times out of three, mostly the right one, with its required and optional
+/// keys.
 fn stated(
     format: &'static Format,
     random: &mut Xoshiro256,

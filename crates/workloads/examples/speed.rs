@@ -1,13 +1,13 @@
-//! How fast the readers are and how much memory they take: `cargo run --release -p workloads
-//! --example speed -- FORMAT REQUESTS`, or `-- FORMAT FILE` for a trace that is at hand.
+//! Speed and memory of the readers: `cargo run --release -p workloads --example speed -- FORMAT
+//! REQUESTS`, or `-- FORMAT FILE` for an existing trace.
 //!
 //! Without a file, requests are generated, written as the format (one that can be written, vscsi,
 //! or blktrace with three events a request) into a temporary file and read back.
 //!
-//! Measured on 2 cores that others used as well, plain files in the cache, million requests a CPU
-//! second with 5 million requests: parquet 31, mqsim 19.7, disksim 19.0, blktrace 18.8, fio 18.2,
+//! Measured on 2 shared cores with uncompressed, cached files, in million requests per CPU second,
+//! over 5 million requests: parquet 31, mqsim 19.7, disksim 19.0, blktrace 18.8, fio 18.2,
 //! vscsi 18.1, msr 14.8. Memory at most 4 MB; parquet 17 MB, and 19 MB with 40 million, for its
-//! index of groups.
+//! index of row groups.
 
 use engine::Op;
 use std::fs::File;
@@ -96,7 +96,7 @@ fn write(path: &std::path::Path, name: &str, count: u64) {
             }
         }
         (None, "blktrace") => {
-            // Queue, dispatch and completion of each, as a trace of a live system has them.
+            // Queue, dispatch and completion events of each, as in a trace of a live system.
             for record in records {
                 let direction = if record.op == Op::Read { 1 } else { 2 };
                 for (action, category) in [(1_u32, 0x10), (7, 0x40), (8, 0x80)] {
@@ -116,7 +116,7 @@ fn write(path: &std::path::Path, name: &str, count: u64) {
     out.flush().expect("a written file");
 }
 
-/// How long this thread has had a core (Linux); a thread that reads ahead is not counted.
+/// CPU time of this thread (Linux); a read-ahead thread is not counted.
 fn on_core_ns() -> f64 {
     #[expect(clippy::disallowed_methods, reason = "measures speed")]
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -124,7 +124,7 @@ fn on_core_ns() -> f64 {
     first.expect("the kernel counts it")
 }
 
-/// The most memory that this process has had, MB, where the system tells.
+/// Peak memory of this process, MB, if the system reports it.
 fn peak_mb() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "asks the system, not for a trace")]
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Reading a trace takes the same memory however long it is. A program of its own, so that nothing else
-//! shares its memory.
+//! Reading a trace needs constant memory for any length. This is a separate program, so that no
+//! other tests share its memory.
 
 use std::io::Read;
 use workloads::{Inputs, ReadOptions, Records};
 
-/// A file of generated lines, made while it is read.
+/// A file of lines generated on demand.
 struct Lines(u64, u64, Vec<u8>);
 
 impl Read for Lines {
@@ -33,8 +33,8 @@ fn read(lines: u64, threads: usize) {
     assert_eq!(found, lines);
 }
 
-/// The most memory that this process has had, KiB, where the system tells; it counts by processor, so that
-/// what it tells may be a little less a moment later.
+/// Peak memory of this process, KiB, if the system reports it; per-processor accounting can make a
+/// later value slightly smaller.
 fn peak_kib() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "asks the system, not for a trace")]
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -51,7 +51,7 @@ fn memory_does_not_grow_with_the_length_of_a_trace() {
         assert!(short.saturating_sub(before) < 8 << 10, "{before} KiB, then {short} KiB");
         read(1_000_000, threads);
         let long = peak_kib().unwrap();
-        // A heap that is used by two threads may settle late.
+        // A heap used by two threads may reach its size late.
         assert!(
             long.saturating_sub(short) < 512,
             "{short} KiB, then {long} KiB with ten times the lines"

@@ -1,8 +1,10 @@
-//! Runs loads and counts their instructions, which are the same in every run and beside any other work.
+//! Runs loads and counts their instructions, a figure that is reproducible regardless of other work
+//! on the machine.
 //!
-//! The program calls itself under valgrind. That run takes the state of the drive from a folder and is counted from
-//! the first report of its progress to a later one; it stops there each time, until callgrind was told to begin or
-//! to end. So only requests are counted, and everything else runs at a fraction of the cost.
+//! The program runs itself under valgrind. The child restores the drive from a folder of prepared
+//! states. Instructions are counted from the first progress report to a later one; at both the
+//! child waits until callgrind has been switched. So only requests are counted, and everything else
+//! runs at a fraction of the cost.
 
 use super::Load;
 use lab::{CacheSettings, Experiment, Progress, RunSettings, preset_layer, run, set_layer};
@@ -12,13 +14,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Requests from one report of progress to the next.
+/// Requests between two progress reports.
 pub(crate) const ROUND: u64 = 8_192;
-/// What the run that is counted says when it waits, before the number of its requests.
+/// Output of the child when it waits, followed by the number of its requests.
 const WAITS: &str = "waits after ";
 
-/// Runs a load with so many requests, its drive prepared by a state in the folder, or kept there. The results, unless
-/// `look`, which sees the progress of the requests, ends it before.
+/// Runs a load for `requests` requests, with its prepared state restored from the folder or stored
+/// there. Returns the results unless `look`, called on progress, ends the run earlier.
 pub(crate) fn run_in(
     folder: &Path,
     load: &Load,
@@ -52,12 +54,12 @@ pub(crate) fn run_in(
     Some(serde_json::from_str(&results.expect("it runs")).expect("results are JSON"))
 }
 
-/// Prepares the drive of a load, so that its state is in the folder.
+/// Prepares the drive of a load and stores its state in the folder.
 pub(crate) fn prepare(folder: &Path, load: &Load) {
     run_in(folder, load, 1, &mut |_| ControlFlow::Continue(()));
 }
 
-/// The run that is counted.
+/// The counted run, in the child process.
 pub(crate) fn be_counted(folder: &Path, load: &Load) {
     let mut reports = 0;
     let more = (load.first + load.rounds + 1) * ROUND;
@@ -65,7 +67,7 @@ pub(crate) fn be_counted(folder: &Path, load: &Load) {
         reports += 1;
         let (first, last) = (reports == load.first, reports == load.first + load.rounds);
         if first || last {
-            // Not by `println`, which a test keeps for itself.
+            // `println` would be captured by the test harness.
             let mut out = io::stdout();
             writeln!(out, "{WAITS}{}", progress.done).expect("it is read");
             out.flush().expect("it is read");
@@ -76,11 +78,11 @@ pub(crate) fn be_counted(folder: &Path, load: &Load) {
     assert!(ended.is_none(), "it was to be ended by its reports");
 }
 
-/// Instructions a request of a program that is [counted](be_counted) when it is called with these arguments and this
-/// variable.
+/// Instructions per request of a program that is [counted](be_counted) if called with these
+/// arguments and this environment variable.
 ///
 /// # Errors
-/// What is not as it must be, as where valgrind is not installed.
+/// A failed step, for example if valgrind is not installed.
 pub(crate) fn instructions(args: &[&str], variable: (&str, &str)) -> Result<f64, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new("valgrind")
@@ -95,9 +97,9 @@ pub(crate) fn instructions(args: &[&str], variable: (&str, &str)) -> Result<f64,
         .map_err(|error| format!("valgrind: {error}"))?;
     let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
     let requests = counted_requests(&mut child, &mut out);
-    // It ends, as nothing answers it any more.
+    // Without a reply the child ends.
     child.stdin.take();
-    // Nothing that it still says is wanted, but it must be able to say it.
+    // The remaining output is discarded, but must be read so that the child does not block.
     io::copy(&mut out, &mut io::sink()).map_err(|error| error.to_string())?;
     let ended = child.wait_with_output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -111,7 +113,8 @@ pub(crate) fn instructions(args: &[&str], variable: (&str, &str)) -> Result<f64,
     Ok(count as f64 / requests as f64)
 }
 
-/// Has the child counted between its two waits; the requests in between.
+/// Switches counting on and off at the child's two waits; returns the number of requests in
+/// between.
 fn counted_requests(child: &mut Child, out: &mut BufReader<ChildStdout>) -> Result<u64, String> {
     let from = wait(out)?;
     switch(child, "on")?;
@@ -120,7 +123,7 @@ fn counted_requests(child: &mut Child, out: &mut BufReader<ChildStdout>) -> Resu
     Ok(to - from)
 }
 
-/// Waits until the child does; after how many requests.
+/// Waits until the child waits; returns its number of requests.
 fn wait(out: &mut BufReader<ChildStdout>) -> Result<u64, String> {
     loop {
         let mut line = String::new();
@@ -133,7 +136,7 @@ fn wait(out: &mut BufReader<ChildStdout>) -> Result<u64, String> {
     }
 }
 
-/// Tells callgrind to begin or to end, and the child to go on.
+/// Switches callgrind's counting, and lets the child continue.
 fn switch(child: &mut Child, to: &str) -> Result<(), String> {
     let told = Command::new("callgrind_control")
         .args(["-i", to, &child.id().to_string()])

@@ -1,21 +1,22 @@
-//! The loads whose work is counted: devices as they ship, in steady state. `benches/speed.rs` writes the table of
-//! them, `tests/instructions.rs` holds them to budgets.
+//! Loads whose instructions are counted: preset devices in steady state. `benches/speed.rs` writes
+//! their table, `tests/instructions.rs` enforces budgets.
 
 pub(crate) mod count;
 
 /// A device under a load.
 pub(crate) struct Load {
-    /// What the table calls the device and the load.
+    /// Names of the device and the load in the table.
     pub(crate) device: &'static str,
     pub(crate) name: &'static str,
-    /// Settings of the device, and how it is prepared; a text may have several, by "; ".
+    /// Settings of the device, including its preparation; a text may contain several, separated by
+    /// "; ".
     pub(crate) on: &'static [&'static str],
     pub(crate) workload: &'static str,
     pub(crate) settings: &'static [&'static str],
-    /// So many times 8,192 requests come first, and so many are counted.
+    /// Number of rounds of 8,192 requests before the count, and counted.
     pub(crate) first: u64,
     pub(crate) rounds: u64,
-    /// Its budget, and whether every commit is held to it.
+    /// The budget, and true if every commit is checked against it.
     pub(crate) budget: (Most, bool),
 }
 
@@ -25,15 +26,15 @@ impl Load {
     }
 }
 
-/// The most that a request may take in the build of the tests, which checks every sum.
+/// Maximum instructions per request in the build of the tests, which checks for overflow.
 #[derive(Clone, Copy)]
 pub(crate) enum Most {
-    /// 9 % above what it took last, instructions.
+    /// Instructions: 9 % above the last measurement.
     Each(u32),
-    /// So many thousandths more than the same load on this device. Wanted of a new drive are 30 for a read and 50 for
-    /// a write; builds differ by a few.
+    /// Thousandths above the same load on this device. The goal for a new drive is 30 for a read
+    /// and 50 for a write; builds differ by a few.
     Thousandths(Device, u32),
-    /// So many instructions more than the same load on this device.
+    /// Instructions above the same load on this device.
     Beyond(Device, u32),
 }
 use Most::{Beyond, Each, Thousandths};
@@ -56,12 +57,13 @@ const fn long(on: Device, name: &'static str, workload: &'static str, most: Most
 /// Its name in the table, and its settings.
 pub(crate) type Device = (&'static str, &'static [&'static str]);
 
-/// As many pages as the drive has written at random after it was filled, twice: on these drives the write amplification
-/// is then within 1.5 % of that where `run.precondition=steady` stops. All loads of a drive begin from this one state.
+/// Random overwrites of twice the capacity after the fill: write amplification is then within 1.5 %
+/// of its value at the end of `run.precondition=steady`. All loads of a drive start from this
+/// state.
 const STEADY: &str = "run.precondition=random:2";
 
 const OF_2008: Device = ("agrawal2008", &["device.preset=agrawal2008", STEADY]);
-/// Its dies program plane by plane.
+/// Its dies program one plane at a time.
 const BUFFERED: Device = (
     "agrawal2008 with a buffer of 16 MiB",
     &["device.preset=agrawal2008", "device.buffer.size=16MiB"],
@@ -72,15 +74,15 @@ const MICRON: Device = ("micron-7450-pro", &["device.preset=micron-7450-pro", ST
 const SAMSUNG: Device = ("samsung-pm9a3", &["device.preset=samsung-pm9a3", STEADY]);
 
 const AGEING: &str = "device.media.model=tlc-3d";
-/// Every page is asked whether its read must be repeated.
+/// Every page read checks if a retry is needed.
 const TLC_AGEING: Device =
     ("tlc-enterprise whose data age", &["device.preset=tlc-enterprise", AGEING, STEADY]);
-/// No read in thousands is repeated.
+/// Practically no read is retried.
 const TLC_OLDER: Device = (
     "tlc-enterprise, data of 30 min",
     &["device.preset=tlc-enterprise", AGEING, STEADY, "run.age=30min at 30C"],
 );
-/// Each write asks whether the page that it covers is lost.
+/// Each write checks if the page that it overwrites is lost.
 const TLC_OLD: Device = (
     "tlc-enterprise, data of a year",
     &["device.preset=tlc-enterprise", AGEING, STEADY, "run.age=1y at 30C"],
@@ -103,7 +105,7 @@ const CACHE: Device = (
     &["device.kind=cache; device.fast.kind=law; device.fast.size=64MiB", BEHIND, NEAR],
 );
 const BEHIND: &str = "device.backing.kind=law; device.backing.size=1GiB";
-/// All lines are in the cache when the count begins.
+/// All lines are in the cache when counting starts.
 const NEAR: &str = "workload.footprint=4MiB";
 
 const READS: &str = "random reads";
@@ -162,7 +164,7 @@ pub(crate) const LOADS: [Load; 42] = [
     load(LAW, READS, "random-read", &[], Each(1_180)),
     load(CACHE, READS, "random-read", &[], Beyond(LAW, 520)).often(),
 ];
-/// The blocks that cleaning at once has left free last for half a million writes.
+/// The free blocks left by blocking garbage collection last for half a million writes.
 const INTERLEAVED: Load = Load {
     first: 90,
     ..load(
@@ -174,7 +176,7 @@ const INTERLEAVED: Load = Load {
     )
 };
 
-/// The place of a load in the table.
+/// Index of a load in the table.
 pub(crate) fn place(device: &str, name: &str) -> usize {
     let found = LOADS.iter().position(|load| load.device == device && load.name == name);
     found.unwrap_or_else(|| panic!("no load {name:?} on {device:?}"))

@@ -188,7 +188,7 @@ fn serve(
     let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open((settings, experiment.run.namespaces.as_ref()), export, &mut server)?;
-    // The receiver is gone if the user has stopped waiting.
+    // The send fails if the user has stopped waiting.
     let _ = announce.send(doors.ready(size_bytes, warnings.clone(), events));
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();

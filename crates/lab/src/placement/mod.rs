@@ -192,7 +192,7 @@ impl PlacementLoad {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(at) else { return };
                         let done = self.one(settings, job, own, stop);
-                        // The receiver is gone if the study was stopped.
+                        // The send fails if the study was stopped.
                         let _ = sender.send((at, done));
                     }
                 });

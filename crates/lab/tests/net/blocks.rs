@@ -1,9 +1,10 @@
-//! Block buffers: drawn apart, so that the experiments of other seeds stay as they were.
+//! Block buffers: drawn from a separate generator, so that experiments of existing seeds do not
+//! change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// Whether a key is drawn here.
+/// True if a key is drawn here.
 pub fn is_own(path: &str) -> bool {
     path.starts_with("device.block_buffer.")
 }

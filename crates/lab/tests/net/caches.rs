@@ -1,12 +1,13 @@
-//! Caches in front of other devices: drawn apart, so that the experiments of other seeds stay as they were.
+//! Caches in front of other devices: drawn from a separate generator, so that experiments of
+//! existing seeds do not change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// The kind of device that is drawn here alone.
+/// The kind of device that is drawn only here.
 pub const KIND: &str = "cache";
 
-/// Keys that are drawn, most of them seldom.
+/// Keys to draw, most of them rarely.
 const KEYS: [&str; 11] = [
     "mode",
     "replacement",
@@ -21,7 +22,7 @@ const KEYS: [&str; 11] = [
     "destage.run_lines",
 ];
 
-/// Gives some of the experiments a cache of two devices without flash in place of their device.
+/// Replaces the device of some experiments by a cache over two devices without flash.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0xCAC4E);
     let kind = config.get("device.kind");
@@ -51,7 +52,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     vary(config, seed);
 }
 
-/// Makes tiers of some of the caches, and gives others hints.
+/// Makes some of the caches tiers, and gives others hints.
 fn vary(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0x71E5);
     let (is_tiered, has_hints) = (dice.chance(0.5), dice.chance(0.5));

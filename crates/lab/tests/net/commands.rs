@@ -1,9 +1,9 @@
-//! Namespaces and commands: left out of random experiments, so that those of all seeds stay as they were.
-//! `commands.rs` draws its own.
+//! Namespaces and commands: excluded from random experiments, so that experiments of existing seeds
+//! do not change. `commands.rs` draws its own.
 
 use super::dice::Dice;
 
-/// Whether a key belongs to them.
+/// True for a key of namespaces or commands.
 pub fn is_own(path: &str) -> bool {
     ["run.namespaces", "workload.commands"].contains(&path)
 }

@@ -1,8 +1,8 @@
-//! Draws of values.
+//! Random draws of values.
 
 use engine::{Random, Xoshiro256};
 
-/// Draws.
+/// A random generator.
 pub struct Dice(Xoshiro256);
 
 impl Dice {
@@ -16,12 +16,12 @@ impl Dice {
         self.0.below(bound)
     }
 
-    /// One of several.
+    /// One of several values.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 
-    /// True this often.
+    /// True with this probability.
     pub fn chance(&mut self, share: f64) -> bool {
         self.0.unit() < share
     }

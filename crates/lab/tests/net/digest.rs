@@ -1,6 +1,6 @@
-//! Short marks of results, so that a change that moves a bit is noticed, and where.
+//! Digests of results: a changed bit is detected and located.
 //!
-//! Only what is named here enters a mark: keys that results gain do not change it.
+//! Only the fields named here enter a digest, so additional keys in results do not change it.
 
 use super::Outcome;
 use serde_json::Value;
@@ -45,13 +45,13 @@ const UNIT: [&str; 5] = ["name", "busy", "cleaning", "queue_mean", "operations"]
 /// The columns of a digest.
 pub const COLUMNS: &str = "host\tflash\twear\tunits\tmean_us\tA\terases";
 
-/// What an experiment came to, in the columns of [`COLUMNS`].
+/// Digest of an outcome, in the columns of [`COLUMNS`].
 pub fn digest(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Results(results) => of_results(results),
         Outcome::Refused(_) => "refused\t-\t-\t-\t-\t-\t-".to_owned(),
         Outcome::Broken(message) => {
-            // Without numbers, which a change elsewhere moves.
+            // Numbers are omitted, because unrelated changes alter them.
             let words: String = message.chars().filter(|c| !c.is_ascii_digit()).take(70).collect();
             format!("broken\t-\t-\t-\t-\t-\t{}", words.replace(['\t', '\n'], " "))
         }
@@ -94,7 +94,7 @@ fn of_results(results: &Value) -> String {
     .join("\t")
 }
 
-/// A field as text: absent ones as what they are.
+/// A field as text; a missing field is marked as absent.
 fn field(results: &Value, path: &str) -> String {
     let mut line = path.to_owned();
     let value = results.pointer(path).map_or("absent".to_owned(), Value::to_string);

@@ -1,12 +1,13 @@
-//! Command lines of DiskSpd: drawn apart, so that the experiments of other seeds stay as they were.
+//! DiskSpd command lines: drawn from a separate generator, so that experiments of existing seeds do
+//! not change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// The kind of workload that is drawn here alone.
+/// The kind of workload that is drawn only here.
 pub const KIND: &str = "diskspd";
 
-/// Gives some of the experiments a command line in place of their load.
+/// Replaces the load of some experiments by a command line.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(40) ^ 0xD15C);
     if !dice.chance(0.03) {

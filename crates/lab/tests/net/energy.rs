@@ -1,11 +1,12 @@
-//! What devices take of their supply: drawn apart, so that the experiments of other seeds stay as they were.
+//! Power keys of devices: drawn from a separate generator, so that experiments of existing seeds do
+//! not change.
 
 use super::Config;
 use super::dice::Dice;
 use super::generate::catalogue;
 use super::values::value;
 
-/// Whether a key is drawn here.
+/// True if a key is drawn here.
 pub fn is_own(path: &str) -> bool {
     path.starts_with("device.energy.")
 }
@@ -36,7 +37,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// A value of a key of energy.
+/// A value of an energy key.
 pub fn of_energy(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("device.energy.")? {
         "voltage" => dice.text(&["3.3V", "1.8V", "0V"]),
@@ -45,7 +46,7 @@ pub fn of_energy(path: &str, dice: &mut Dice) -> Option<String> {
         }
         "page_read" | "page_program" | "block_erase" => dice.text(&["0J", "3uJ", "1mJ"]),
         "idle" => dice.text(&["0W", "1uW", "500mW"]),
-        // No less than idling.
+        // At least the idle power.
         "active" => dice.text(&["500mW", "10W"]),
         "controller" | "seek" | "transfer" => dice.text(&["0W", "900mW", "8W"]),
         _ => return None,

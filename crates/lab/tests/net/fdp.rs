@@ -1,14 +1,15 @@
-//! Placement handles: keys that no experiment draws by itself, so that those of other seeds stay as they were. Their
-//! laws are among the tests of the devices (`devices/tests/fdp/laws.rs`), on drives of each kind.
+//! Placement handles: excluded from random experiments, so that experiments of existing seeds do
+//! not change. Their laws are in the tests of the devices (`devices/tests/fdp/laws.rs`), on drives
+//! of each kind.
 
 use super::dice::Dice;
 
-/// Whether a key is of placement.
+/// True for a placement key.
 pub fn is_own(path: &str) -> bool {
     path.starts_with("device.fdp.")
 }
 
-/// A value of a key of placement.
+/// A value of a placement key.
 pub fn of_fdp(path: &str, dice: &mut Dice) -> Option<String> {
     Some(match path.strip_prefix("device.fdp.")? {
         "handles" => dice.whole(&[0, 1, 2, 3, 8, 64]),

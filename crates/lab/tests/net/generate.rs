@@ -1,8 +1,7 @@
-//! Draws experiments over every key of the catalogue, small and odd drives first.
+//! Draws experiments over every key of the catalogue, mostly small and unusual drives.
 //!
-//! A key whose value is a choice or true or false is drawn from what the catalogue lists; every other
-//! key has its row in [`values`](super::values), and a key without one fails the test that walks the
-//! catalogue.
+//! Keys with choices or booleans are drawn from the catalogue; every other key has a row in
+//! [`values`](super::values), and a key without one fails the test over the catalogue.
 
 use super::Config;
 use super::dice::Dice;
@@ -13,7 +12,7 @@ use super::{
     blocks, caches, commands, diskspd, energy, fdp, generators, logs, maps, media, queues, zones,
 };
 
-/// Keys that are given in every experiment, so that it is small.
+/// Keys set in every experiment, to keep it small.
 pub(super) const ALWAYS: [&str; 15] = [
     "device.channels",
     "device.packages_per_channel",
@@ -32,7 +31,7 @@ pub(super) const ALWAYS: [&str; 15] = [
     "run.precondition",
 ];
 
-/// Keys that are decided apart: one of three, by another law, or with the kind.
+/// Keys drawn separately: one of three, with another probability, or with the kind.
 pub const APART: [&str; 19] = [
     "device.kind",
     "device.preset",
@@ -59,7 +58,7 @@ pub const APART: [&str; 19] = [
 pub fn experiment(seed: u64) -> Config {
     let mut dice = Dice::new(seed);
     let mut config = Config::default();
-    // Experiments of few keys and of many.
+    // Experiments with few and with many keys.
     let given = dice.pick(&[0.05, 0.15, 0.3, 0.6]);
     let kinds = ["ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "array", "other"];
     let kind = match dice.pick(&kinds) {
@@ -135,7 +134,7 @@ fn device(config: &mut Config, at: &str, kind: &str, given: f64, dice: &mut Dice
     own.set("device.kind", format!("\"{kind}\""));
     section(&mut own, &format!("device, kind {kind}"), "device", given, dice);
     if kind == "ssd" {
-        // Of a small drive most must be spare: its open blocks and those held back are.
+        // A small drive must be mostly spare space, for its open and reserved blocks.
         let small = whole(&own, "device.blocks_per_plane") <= 16;
         let spare = dice.pick(&[
             if small { "device.spare_factor" } else { "none" },
@@ -183,8 +182,9 @@ fn device(config: &mut Config, at: &str, kind: &str, given: f64, dice: &mut Dice
     }
 }
 
-/// Brings options together that seldom meet by chance: parts of pages, copies inside a plane, and two
-/// frontiers, on a drive that has been written over. Draws for itself, so that other seeds stay.
+/// Combines options that rarely meet by chance: partial pages, copy-back within a plane, and two
+/// frontiers, on an overwritten drive. It has its own generator, so other draws of the seed do not
+/// change.
 fn rare(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(!seed);
     if !dice.chance(0.05) {
@@ -195,7 +195,7 @@ fn rare(config: &mut Config, seed: u64) {
     config.set("device.cleaning.frontiers", dice.text(&["separate-moved", "hot-cold"]));
     config.set("run.precondition", dice.text(&["random:1", "random:3"]));
     config.set("device.cleaning.policy", dice.text(&["random", "greedy", "d-choices"]));
-    // Much is under way when the last request is answered.
+    // Many operations are in progress when the last request completes.
     config.set("device.timing.bus_per_byte", dice.text(&["0ps", "625ps"]));
     config.set("device.channels", dice.whole(&[2, 3]));
     config.set("device.page_size", dice.text(&["2KiB", "4KiB"]));
@@ -211,7 +211,7 @@ pub(super) fn whole(own: &Config, key: &str) -> u64 {
     own.get(key).map_or(1, |it| it.parse().unwrap_or(1))
 }
 
-/// Gives the rates of classes of threads what they need, and takes back what they do not.
+/// Adds keys required by the rates of thread classes, and removes unneeded ones.
 fn agree(config: &mut Config) {
     let rate = |class: &str| format!("workload.classes.{class}.rate");
     let shares = |config: &Config, class: &&str| config.get(&rate(class)) == Some("workload");
@@ -225,7 +225,7 @@ fn agree(config: &mut Config) {
     config.0.retain(|(given, _)| !unused.contains(given));
 }
 
-/// Takes back keys that contradict others of the drive, or gives those that they need.
+/// Removes keys that contradict others of the drive, or adds the keys that they require.
 fn reconcile(own: &mut Config, dice: &mut Dice) {
     let is = |own: &Config, key: &str, word: &str| own.get(key) == Some(word);
     let drop = |own: &mut Config, key: &str| own.0.retain(|(given, _)| given != key);
@@ -325,7 +325,7 @@ pub fn catalogue() -> &'static [lab::SectionKeys] {
     KEYS.get_or_init(lab::keys)
 }
 
-/// The keys that have no row.
+/// The keys without a row.
 pub fn keys_without_row() -> Vec<String> {
     let mut missing = Vec::new();
     let mut dice = Dice::new(0);

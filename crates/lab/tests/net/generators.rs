@@ -1,13 +1,14 @@
-//! Generators of applications: drawn apart, so that the experiments of other seeds stay as they were.
+//! Application workloads: drawn from a separate generator, so that experiments of existing seeds do
+//! not change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// The kinds of workload that are drawn here alone.
+/// The kinds of workload that are drawn only here.
 pub const KINDS: [&str; 8] =
     ["cache", "checkpoint", "lsm", "kv_offload", "ann", "gnn", "training", "paging"];
 
-/// A value of a key of these kinds that no other kind has.
+/// A value of a key that only these kinds have.
 #[expect(clippy::match_same_arms, reason = "a row for each kind of workload")]
 pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("workload.")? {
@@ -55,7 +56,7 @@ pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
     Some(value)
 }
 
-/// Gives some of the experiments such a load in place of their own.
+/// Replaces the load of some experiments by one of these.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(23) ^ 0x6E6E);
     if !dice.chance(0.06) {
@@ -92,7 +93,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// Keys of a kind, and how often each is given: those that make it small mostly are.
+/// Keys of a kind with their probabilities; keys that keep it small are likely.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn of_kind(kind: &str) -> &'static [(&'static str, f64)] {
     match kind {

@@ -1,7 +1,8 @@
-//! What must hold for every experiment that is accepted, and of every refusal.
+//! Invariants of every accepted experiment and of every refusal.
 //!
 //! A law is a function and a row of [`LAWS`]. It sees the configuration and its results and may run
-//! variants: timed instead of untimed, the same again, saved and loaded. It says what is wrong, with figures.
+//! variants: timed instead of untimed, repeated, saved and loaded. It describes violations with
+//! figures.
 
 use super::{Config, Outcome, outcome};
 use serde_json::Value;
@@ -10,23 +11,23 @@ mod alone;
 mod pairs;
 mod watched;
 
-/// A law that does not hold.
+/// A violated law.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broken {
-    /// Which.
+    /// Name of the law.
     pub law: &'static str,
-    /// The figures that say so.
+    /// The figures that show the violation.
     pub detail: String,
 }
 
 /// The verdict of the laws on an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// It is refused, and the refusal is in order.
+    /// The experiment is refused, with a valid message.
     Refused,
-    /// It runs to its end, and the laws hold.
+    /// It completes, and all laws hold.
     Holds,
-    /// These do not.
+    /// It violates these laws.
     Breaks(Vec<Broken>),
 }
 
@@ -34,14 +35,14 @@ pub enum Verdict {
 pub struct Case<'a> {
     /// The experiment.
     pub config: &'a Config,
-    /// What it found.
+    /// The results.
     pub results: &'a Value,
 }
 
-/// A law: its sentence, and what says why it does not hold.
+/// A law: its sentence, and the check that describes a violation.
 type Law = (&'static str, fn(&Case<'_>) -> Result<(), String>);
 
-/// The laws of one run, then those that run variants.
+/// The laws on a single run, followed by laws that run variants.
 pub const LAWS: &[Law] = &[
     ("the breakdown adds up to the latency", alone::breakdown),
     ("programs = host + moved + migrated", alone::programs),
@@ -67,7 +68,7 @@ pub const LAWS: &[Law] = &[
     ("one drive = an array of one", pairs::array_of_one),
 ];
 
-/// The laws of a whole run, of which the results of one with a warm-up show only the rest.
+/// Laws on a whole run; with a warm-up, results cover only the rest.
 const OF_ALL: [&str; 10] = [
     "programs = host + moved + migrated",
     "amplification is at least 1 without trims",
@@ -81,7 +82,7 @@ const OF_ALL: [&str; 10] = [
     "twice the times, twice the latencies",
 ];
 
-/// The law that no experiment ends but by its end.
+/// The law that every accepted experiment completes.
 pub const ENDS: &str = "it runs to its end, and the audit holds";
 /// The law of refusals.
 pub const REFUSES: &str = "a refusal names its key";
@@ -96,7 +97,7 @@ pub fn judge_by(config: &Config, wanted: impl Fn(&str) -> bool) -> Verdict {
     judge_outcome(config, outcome(config), wanted)
 }
 
-/// Judges what an experiment came to by some laws.
+/// Judges an outcome by some laws.
 pub fn judge_outcome(config: &Config, outcome: Outcome, wanted: impl Fn(&str) -> bool) -> Verdict {
     let one = |law, detail: String| Verdict::Breaks(vec![Broken { law, detail }]);
     match outcome {
@@ -120,67 +121,67 @@ pub fn judge_outcome(config: &Config, outcome: Outcome, wanted: impl Fn(&str) ->
     }
 }
 
-/// Whether a refusal is one line and names what is to blame: a key, the file of a trace, or the request
-/// that comes too late for the clock.
+/// True if a refusal is one line that names its cause: a key, the file of a trace, or a request
+/// beyond the clock's range.
 fn is_clean(message: &str) -> bool {
     let named = ["device.", "workload.", "run.", "ssdlab-samples", "workload: request "];
     !message.contains('\n') && named.iter().any(|word| message.contains(word))
 }
 
 impl Case<'_> {
-    /// A number of the results; `None` where it is null or absent.
+    /// A number of the results; `None` if null or absent.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.results.pointer(path).and_then(Value::as_f64)
     }
 
-    /// A count of the results; 0 where it is absent.
+    /// A count of the results; 0 if absent.
     pub fn count(&self, path: &str) -> u64 {
         self.results.pointer(path).and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// Whether the drive came to its end.
+    /// True if the drive reached end of life.
     pub fn has_ended(&self) -> bool {
         self.results.pointer("/wear/ended") == Some(&Value::Bool(true))
     }
 
-    /// The value of a key as it was resolved, such as `device.kind`.
+    /// The resolved value of a key, such as `device.kind`.
     pub fn resolved(&self, key: &str) -> Option<&Value> {
         self.results["experiment"].pointer(&format!("/{}", key.replace('.', "/")))
     }
 
-    /// Whether a key was resolved to that word.
+    /// True if a key was resolved to this word.
     pub fn is(&self, key: &str, word: &str) -> bool {
         self.resolved(key).and_then(Value::as_str) == Some(word)
     }
 
-    /// Whether it is a drive with a write buffer, or an array of them.
+    /// True for a drive with a write buffer, or an array of such drives.
     pub fn is_buffered(&self) -> bool {
         self.results.get("buffer").is_some()
     }
 
-    /// Whether requests take time.
+    /// True if requests take time.
     pub fn is_timed(&self) -> bool {
         self.resolved("run.timed") != Some(&Value::Bool(false))
     }
 
-    /// Whether the results leave out the beginning of the run.
+    /// True if the results exclude the beginning of the run.
     pub fn warms_up(&self) -> bool {
         let warm_up = self.resolved("run.warm_up").and_then(Value::as_str);
         warm_up.is_some_and(|it| it.parse() != Ok(options::Duration::from_ns(0)))
     }
 
-    /// Whether the run was as long as its workload.
+    /// True if the run lasted to the end of its workload.
     pub fn is_whole(&self) -> bool {
         self.is("run.until", "end") && !self.has_ended()
     }
 }
 
-/// Holds when `is`; else the figures.
+/// `Ok` if `is`, otherwise the figures.
 pub fn must(is: bool, figures: impl FnOnce() -> String) -> Result<(), String> {
     if is { Ok(()) } else { Err(figures()) }
 }
 
-/// Whether two figures are equal but for rounding.
+/// True if two figures are equal up to rounding.
 pub fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) + 1e-9
 }

@@ -1,14 +1,15 @@
-//! Log blocks, and maps that survive: drawn apart, so that the experiments of other seeds stay as they were.
+//! Log blocks, and persistent maps: drawn from a separate generator, so that experiments of
+//! existing seeds do not change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// Whether a key is drawn here.
+/// True if a key is drawn here.
 pub fn is_own(path: &str) -> bool {
     path.starts_with("device.log_blocks.") || path == "device.persistence.map_write"
 }
 
-/// Keys that do not agree with log blocks, or are given with them.
+/// Keys that are incompatible with log blocks, or are drawn with them.
 const OTHERS: [&str; 13] = [
     "gang",
     "interleave",
@@ -25,7 +26,7 @@ const OTHERS: [&str; 13] = [
     "over_provisioning",
 ];
 
-/// Gives some of the drives without a write buffer log blocks, and takes back what does not agree with them.
+/// Gives some of the drives without a write buffer log blocks, and removes incompatible keys.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(40) ^ 0x106);
     let is_plain =
@@ -48,7 +49,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     config.set("device.spare_factor", dice.number(&[0.5, 0.6]));
 }
 
-/// A value of a key of log blocks, or of a map that survives.
+/// A value of a key of log blocks, or of a persistent map.
 pub fn of_logs(path: &str, dice: &mut Dice) -> Option<String> {
     Some(match path.strip_prefix("device.")? {
         "log_blocks.count" => dice.whole(&[1, 2, 8, 200, 0]),

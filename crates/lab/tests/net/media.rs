@@ -1,9 +1,9 @@
-//! How data age: random experiments leave these keys alone, because losses end requests in other ways than the laws
-//! know. `devices/tests/media.rs` has their laws.
+//! Retention: random experiments exclude these keys, because lost data end requests in ways that
+//! the laws do not cover. `devices/tests/media.rs` has their laws.
 
 use super::dice::Dice;
 
-/// Whether a key is of ageing.
+/// True for a retention key.
 pub fn is_own(path: &str) -> bool {
     let own = [
         "device.media.",
@@ -18,7 +18,7 @@ pub fn is_own(path: &str) -> bool {
     own.iter().any(|own| path.starts_with(own))
 }
 
-/// A value of a key of ageing.
+/// A value of a retention key.
 pub fn of_media(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("device.")? {
         "media.temperature" => dice.text(&["30C", "-40C", "85.5C"]),

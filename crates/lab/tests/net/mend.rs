@@ -1,27 +1,27 @@
-//! Mends experiments that are refused, so that a search is of experiments and not of refusals.
+//! Mends refused experiments, so that a search covers experiments rather than refusals.
 //!
-//! A refusal names the keys that contradict each other. One of those that were given is taken back, by
-//! chance, so that each of two keys stays half of the time; where none can be, the drive gets more room.
+//! A refusal names the contradicting keys. One of them is removed at random, so that each of two
+//! keys stays half of the time; if none can be removed, the drive gets more space.
 
 use super::dice::Dice;
 use super::generate::{ALWAYS, whole};
 use super::laws::{Verdict, judge_outcome};
 use super::{Config, Outcome, outcome};
 
-/// Keys that say how much of a drive is spare.
+/// Keys that determine the spare space.
 const SPARE: [&str; 4] =
     ["spare_factor", "over_provisioning", "spare_blocks_per_plane", "capacity"];
-/// What part of a refusal is answered by a value of a key.
+/// Parts of refusals that are fixed by a given value of a key.
 const ANSWERS: [(&str, &str, &str); 4] = [
     ("inode do not fit", "workload.file_size", "\"64KiB\""),
     ("workload.beyond = \"error\" refuses", "workload.beyond", "\"wrap\""),
     ("in which unit their times are", "workload.time_unit", "\"us\""),
     ("files of up to", "workload.files", "4"),
 ];
-/// An experiment of fewer keys than this many steps is refused for good.
+/// Maximum number of mending steps.
 const STEPS: u64 = 24;
 
-/// The verdict of the laws on an experiment, mended if it is refused, and the experiment that was judged.
+/// Judges an experiment, mended if refused; returns the judged experiment with the verdict.
 pub fn judge_mended(mut config: Config, seed: u64) -> (Config, Verdict) {
     let mut dice = Dice::new(seed.rotate_left(16) ^ 0x3e4d);
     let mut step = 0;
@@ -41,7 +41,7 @@ pub fn judge_mended(mut config: Config, seed: u64) -> (Config, Verdict) {
     }
 }
 
-/// The experiment without what one refusal is about.
+/// The experiment without the cause of one refusal.
 fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config {
     let is_free = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
@@ -53,7 +53,7 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
         .map(|word| word.trim_matches('.'))
         .filter(|word| word.contains('.'))
         .collect();
-    // A refusal of a member names the keys of the member, or those of a device.
+    // A refusal of a member names the member's keys, or keys of a device.
     let is_named = |key: &str| {
         let short = key.replace(".member", "");
         names
@@ -71,7 +71,7 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
         mended.0.retain(|(key, _)| !key.contains(".seek.") && !key.contains("cylinders"));
         return mended;
     }
-    // A buffer is told its least size, at the end.
+    // The refusal states the minimum size of a buffer at its end.
     let buffer =
         names.iter().find(|name| name.ends_with("buffer.size") && config.get(name).is_some());
     if let Some(key) = buffer
@@ -82,7 +82,7 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
         return mended;
     }
     if message.contains("500 years") {
-        // Requests come as they do where nothing is said.
+        // Requests fall back to their defaults.
         let stays =
             ["kind", "requests", "path", "job", "command"].map(|it| format!("workload.{it}"));
         mended.0.retain(|(key, _)| !key.starts_with("workload.") || stays.contains(key));
@@ -96,7 +96,8 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
     mended
 }
 
-/// The same with more room on its drives: more spare, more blocks, more pages in a block.
+/// The experiment with more space on its drives: more spare space, more blocks, more pages per
+/// block.
 fn wider(mut config: Config) -> Config {
     for at in ["device", "device.member", "device.member.member"] {
         if config.get(&format!("{at}.kind")) != Some("ssd") {
@@ -106,7 +107,7 @@ fn wider(mut config: Config) -> Config {
         config.set(&format!("{at}.spare_factor"), "0.5");
         for (key, least) in [("blocks_per_plane", 16), ("pages_per_block", 8)] {
             let key = format!("{at}.{key}");
-            // Of cells of several bits whole word lines.
+            // With several bits per cell, whole word lines.
             let more = whole(&config, &key).max(1) * 2;
             if more / 2 < least {
                 config.set(&key, more.to_string());

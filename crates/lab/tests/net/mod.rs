@@ -1,7 +1,7 @@
-//! Random experiments: what the test of the laws, the guard of the digests and the long search share.
+//! Random experiments, shared by the tests of the laws, the digests and the fuzzer.
 //!
-//! An experiment is a list of keys with their values, as `--set` takes them; it is run in this process,
-//! and what it came to (results, a refusal, a panic) is a value.
+//! An experiment is a list of keys with values, as for `--set`; it is run in this process, and its
+//! outcome (results, a refusal, a panic) is a value.
 
 mod blocks;
 mod caches;
@@ -35,58 +35,58 @@ use std::path::PathBuf;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The folder of the traces, in configurations that are kept.
+/// Placeholder for the folder of traces in stored configurations.
 pub const SAMPLES: &str = "SAMPLES/";
 
-/// An experiment: keys in full with their values as TOML.
+/// An experiment: full key paths with TOML values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config(pub Vec<(String, String)>);
 
 impl Config {
-    /// The value of a key, if it is given, without its quotes.
+    /// The value of a key without its quotes, if present.
     pub fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().find(|(given, _)| given == key);
         found.map(|(_, value)| value.trim_matches('"'))
     }
 
-    /// Gives a key a value, instead of the one that it has.
+    /// Sets the value of a key, replacing any previous one.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         self.0.retain(|(given, _)| given != key);
         self.0.push((key.to_owned(), value.into()));
     }
 
-    /// The same with one more key.
+    /// A copy with one more key.
     pub fn with(&self, key: &str, value: impl Into<String>) -> Config {
         let mut config = self.clone();
         config.set(key, value);
         config
     }
 
-    /// The configuration as one line of a file.
+    /// The configuration as a line of a file.
     pub fn line(&self) -> String {
         let pairs: Vec<String> =
             self.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
         pairs.join("; ")
     }
 
-    /// The configuration of such a line.
+    /// Parses the configuration from a line.
     pub fn from_line(line: &str) -> Config {
         let pairs = line.split("; ").map(|pair| pair.split_once('=').expect("KEY=VALUE"));
         Config(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
     }
 
-    /// The experiment, or why it is refused.
+    /// The experiment, or its error.
     pub fn experiment(&self) -> Result<Experiment, String> {
         let lines: Vec<String> =
             self.0.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         let text = lines.concat().replace(SAMPLES, &format!("{}/", samples().display()));
-        // Drawn, not stated: keys that have no effect give way.
+        // Keys are drawn, not stated by a user, so ineffective ones are dropped.
         let layer = Layer { gives_way: true, ..Layer::new("random", text) };
         Experiment::from_layers(&[layer]).map_err(|error| error.0)
     }
 }
 
-/// As the command that runs it.
+/// Formats the command that runs the experiment.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ssdlab run --check")?;
@@ -97,23 +97,23 @@ impl fmt::Display for Config {
     }
 }
 
-/// What an experiment came to.
+/// Outcome of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It ran to its end.
+    /// It completed.
     Results(Box<Value>),
     /// It was refused, with this message.
     Refused(String),
-    /// It ended otherwise: a panic, a failed audit.
+    /// It failed: a panic, a failed audit.
     Broken(String),
 }
 
-/// Runs an experiment with the audit.
+/// Runs an experiment with an audit at the end.
 pub fn outcome(config: &Config) -> Outcome {
     outcome_with(config, &RunSettings { check: true, ..RunSettings::default() })
 }
 
-/// The same with other settings.
+/// `outcome` with other settings.
 pub fn outcome_with(config: &Config, settings: &RunSettings) -> Outcome {
     let whole = quietly(|| {
         let experiment = match config.experiment() {
@@ -130,11 +130,11 @@ pub fn outcome_with(config: &Config, settings: &RunSettings) -> Outcome {
 }
 
 thread_local! {
-    /// What a panic of this thread said, while it is watched.
+    /// Message of a panic in this thread, while it is captured.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Calls `work`; a panic in it becomes its message and place, and is not printed.
+/// Calls `work`; a panic becomes an error with message and position, and is not printed.
 pub fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -162,7 +162,7 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| said)
 }
 
-/// The folder with one trace of each format, which is written the first time that it is asked for.
+/// The folder with one trace of each format, written on first use.
 pub fn samples() -> PathBuf {
     static WRITTEN: Once = Once::new();
     let folder = std::env::temp_dir().join(format!("ssdlab-samples-{}", std::process::id()));
@@ -175,7 +175,7 @@ pub fn samples() -> PathBuf {
     folder
 }
 
-/// Does `work` on every item in two threads; the answers in the order of the items.
+/// Applies `work` to every item in two threads; returns the results in the order of the items.
 pub fn on_two_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {

@@ -1,11 +1,13 @@
-//! Classes of submission queues, answers in order, two-plane commands and snapshots: drawn apart, so that the experiments
-//! of other seeds stay as they were. Laws of their own are among the tests of the devices
-//! (`devices/tests/queue_classes.rs`, `in_order.rs`, `pair_commands.rs`, `copy_on_write.rs`).
+//! Queue classes, in-order completions, two-plane commands and snapshots: drawn from a separate
+//! generator, so that experiments of existing seeds do not change. Their own laws are in the tests
+//! of the devices (`devices/tests/queue_classes.rs`, `in_order.rs`, `pair_commands.rs`,
+//! `copy_on_write.rs`).
 
 use super::Config;
 use super::dice::Dice;
 
-/// Gives some of the drives answers in order, snapshots, or without a write buffer two-plane commands.
+/// Gives some of the drives in-order completions, snapshots, or, without a write buffer, two-plane
+/// commands.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0x0_9EE5);
     if config.get("device.kind") != Some("ssd") {
@@ -20,7 +22,7 @@ pub fn draw(config: &mut Config, seed: u64) {
         config.set("device.planes_per_die", dice.whole(&[2, 4]));
         config.set("device.pair_commands", "\"two-plane\"");
     }
-    // Of those with a buffer some are refused: with an SLC cache, handles or recovery.
+    // Some buffered drives refuse them: with an SLC cache, handles or recovery.
     if dice.chance(if is_buffered { 0.1 } else { 0.04 }) {
         config.set("device.snapshots.most", dice.whole(&[1, 2, 5]));
         config.set("device.snapshots.every", dice.text(&["16KiB", "64KiB", "1MiB"]));
@@ -35,7 +37,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// Whether a key is one of these.
+/// True for one of these keys.
 pub fn is_own(path: &str) -> bool {
     if path.starts_with("device.snapshots.") {
         return true;

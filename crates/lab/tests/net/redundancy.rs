@@ -1,11 +1,12 @@
-//! Arrays with redundancy: drawn apart, so that the experiments of other seeds stay as they were.
+//! Redundant arrays: drawn from a separate generator, so that experiments of existing seeds do not
+//! change.
 
 use super::Config;
 use super::dice::Dice;
 use super::generate::catalogue;
 use super::values::value;
 
-/// Keys that are drawn here.
+/// Keys to draw.
 const OWN: [&str; 14] = [
     "redundancy",
     "copies",
@@ -23,15 +24,15 @@ const OWN: [&str; 14] = [
     "hole",
 ];
 
-/// It came later, and is drawn apart.
+/// A later key, which is drawn separately.
 const NOT_DRAWN: &str = "device.hole";
 
-/// Whether a key of an array is drawn here.
+/// True if a key of an array is drawn here.
 pub fn is_own(path: &str) -> bool {
     OWN.contains(&path.strip_prefix("device.").unwrap_or_default())
 }
 
-/// Gives some of the arrays that were drawn redundancy, and what belongs to it.
+/// Gives some of the drawn arrays redundancy and related keys.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(16) ^ 0x5a1d);
     if config.get("device.kind") != Some("array") || seed < LATER || !dice.chance(0.6) {
@@ -46,11 +47,11 @@ pub fn draw(config: &mut Config, seed: u64) {
             config.set(&key.path, value);
         }
     }
-    // Only drives can be coordinated.
+    // Only SSDs coordinate garbage collection.
     if config.get("device.member.kind") != Some("ssd") {
         config.0.retain(|(key, _)| key != "device.cleaning_together");
     }
-    // What seldom agrees by chance.
+    // Combinations that rarely fit by chance.
     if dice.chance(0.9) {
         let kinds = ["mirror", "parity", "parity-disk", "double-parity"];
         config.set("device.redundancy", dice.text(&kinds));
@@ -65,7 +66,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0x109);
     if dice.chance(0.4) {
-        // Partial parity is of rotated parity alone.
+        // Partial parity requires rotated parity.
         let rule = if config.get("device.redundancy") == Some("parity") || dice.chance(0.1) {
             dice.pick(&["journal", "partial-parity"])
         } else {
@@ -75,5 +76,5 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// The digests have rows of the seeds before, of when there was no redundancy.
+/// First seed with redundancy; the digests have rows of earlier seeds.
 const LATER: u64 = 100_000;

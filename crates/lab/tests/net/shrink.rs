@@ -1,9 +1,9 @@
-//! From an experiment that breaks a law to one of few keys that still does.
+//! Shrinks an experiment that violates a law to few keys that still violate it.
 
 use super::Config;
 use super::laws::{Broken, LAWS, Verdict, judge_by};
 
-/// Keys that cannot be left out, because a drive without them is large: smaller values instead.
+/// Smaller values for keys that cannot be removed, because a drive without them is large.
 const SMALLER: [(&str, &[&str]); 9] = [
     ("channels", &["1", "2"]),
     ("packages_per_channel", &["1", "2"]),
@@ -16,9 +16,9 @@ const SMALLER: [(&str, &[&str]); 9] = [
     ("members", &["1", "2"]),
 ];
 
-/// The smallest experiment that was found to break the same law, and how it breaks it.
+/// The smallest experiment found that violates the same law, with the violation.
 pub fn shrink(config: &Config, broken: &Broken) -> (Config, Broken) {
-    // Only the law in question: the others would cost their runs.
+    // Only the law in question is checked, because the others would need further runs.
     let known = LAWS.iter().any(|(law, _)| *law == broken.law);
     let breaks = |config: &Config| match judge_by(config, |law| known && law == broken.law) {
         Verdict::Breaks(all) => all.into_iter().find(|it| it.law == broken.law),
@@ -41,7 +41,7 @@ pub fn shrink(config: &Config, broken: &Broken) -> (Config, Broken) {
     }
 }
 
-/// What may stand instead of a key: nothing, or a smaller value.
+/// Replacements for a key: its removal, or smaller values.
 fn candidates(config: &Config, key: &str, value: &str) -> Vec<Config> {
     let last = key.rsplit('.').next().unwrap_or(key);
     if last == "kind" {

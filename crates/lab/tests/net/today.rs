@@ -1,14 +1,15 @@
-//! Drives with a write buffer: their keys are drawn together, so that part of the experiments has one.
+//! Drives with a write buffer: their keys are drawn together, so that part of the experiments has a
+//! buffer.
 //!
-//! Apart from a buffer these keys are refusals, and with one so are keys of the other drives. Draws for
-//! itself, so that what else a seed draws stays.
+//! Without a buffer these keys are refused, and with a buffer some keys of unbuffered drives are.
+//! They have their own generator, so other draws of a seed do not change.
 
 use super::Config;
 use super::dice::Dice;
 use super::generate::{ALWAYS, catalogue, whole};
 use super::values::{page_size, value};
 
-/// Keys that are of drives with a write buffer, by how they begin.
+/// Prefixes of the keys of drives with a write buffer.
 const OWN: [&str; 19] = [
     "scale",
     "capacity",
@@ -30,7 +31,7 @@ const OWN: [&str; 19] = [
     "cleaning.meter_depth",
     "cleaning.meter_above",
 ];
-/// Keys that are of drives without one.
+/// Prefixes of the keys of drives without a buffer.
 const OTHERS: [&str; 13] = [
     "interleave",
     "gang",
@@ -47,13 +48,13 @@ const OTHERS: [&str; 13] = [
     "cleaning.stream",
 ];
 
-/// Whether a key is drawn here.
+/// True if a key is drawn here.
 pub fn is_own(path: &str) -> bool {
     let key = path.strip_prefix("device.").unwrap_or_default();
     OWN.iter().any(|own| key.starts_with(own))
 }
 
-/// Makes a buffered drive of some of those that were drawn, and leaves a few keys of one elsewhere.
+/// Converts some drawn drives to buffered ones, and gives other drives a few of their keys.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(32) ^ 0xb0f);
     let at = ["device", "device.member", "device.member.member"];
@@ -61,7 +62,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     let Some(at) = at.iter().find(is_ssd) else { return };
     if !dice.chance(0.3) {
         if dice.chance(0.02) {
-            // Keys that need a buffer, and do not have it.
+            // Keys that need a buffer on a drive without one.
             own_keys(config, at, 0.05, &mut dice);
         }
         unbuffered(config, at, &mut Dice::new(seed.rotate_left(24) ^ 0x0_1d));
@@ -82,8 +83,8 @@ pub fn draw(config: &mut Config, seed: u64) {
     saturate(config, &mut dice);
 }
 
-/// Gives some of the drives without a buffer what needs none: processors, commands on the bus, cells of several
-/// bits, parts of blocks, and reads that stop programs and erases.
+/// Gives some of the unbuffered drives features that need no buffer: processors, bus commands,
+/// several bits per cell, partial blocks, and reads that suspend programs and erases.
 fn unbuffered(config: &mut Config, at: &str, dice: &mut Dice) {
     if !dice.chance(0.2) {
         return;
@@ -112,7 +113,7 @@ fn unbuffered(config: &mut Config, at: &str, dice: &mut Dice) {
             set("suspend.step", dice.text(&["1ns", "20us", "90us"]));
         }
         set("suspend.resume", dice.text(&["0ns", "1ns", "5us", "200us"]));
-        // What cannot be stopped is refused with it.
+        // Operations that cannot be suspended are incompatible.
         let depend = ["cache_commands", "gang", "interleave", "page_span", "packages_per_channel"];
         for key in depend {
             config.0.retain(|(given, _)| *given != format!("{at}.{key}"));
@@ -120,7 +121,8 @@ fn unbuffered(config: &mut Config, at: &str, dice: &mut Dice) {
     }
 }
 
-/// Lets some of the experiments write at saturation, skewed: what a buffer holds of hot pages is most then.
+/// Makes some of the experiments write at saturation with a skewed load, which maximises the hot
+/// pages in the buffer.
 fn saturate(config: &mut Config, dice: &mut Dice) {
     if config.get("workload.kind") != Some("closed") || !dice.chance(0.3) {
         return;
@@ -136,7 +138,7 @@ fn saturate(config: &mut Config, dice: &mut Dice) {
 fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
     let section = catalogue().iter().find(|section| section.title == "device, kind ssd");
     for key in &section.expect("there are drives").keys {
-        // Pages that share their cells are of drives without a buffer.
+        // Cell pairing requires an unbuffered drive.
         let wanted = is_own(&key.path)
             && key.path != "device.capacity"
             && !key.path.starts_with("device.slc_cache.")
@@ -148,7 +150,7 @@ fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
     }
 }
 
-/// The drive with a buffer, and what its keys demand of each other; a few contradict themselves.
+/// The buffered drive and the keys that its other keys require; a few drives contradict themselves.
 fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     if dice.chance(0.98) {
         let other = |key: &str| OTHERS.iter().any(|it| key.starts_with(it));
@@ -164,7 +166,7 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     if dice.chance(0.85) {
         own.0.retain(|(key, _)| key != "device.cell.preset");
     } else if own.get("device.cell.preset").is_some() {
-        // It says all of these.
+        // The cell preset determines all of these.
         let said = ["cell.bits", "planes_per_die", "timing.", "page_size"];
         own.0.retain(|(key, _)| !said.iter().any(|it| key["device.".len()..].starts_with(it)));
     }
@@ -172,11 +174,11 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
         own.set("device.planes_per_die", "6");
     }
     let (bits, planes, page) = shape(own);
-    // Whole word lines, and of them whole parts.
+    // Whole word lines, in multiples of the scale.
     let scale =
         if own.get("device.scale").is_some() { whole(own, "device.scale").max(1) } else { 1 };
-    // A victim behind a buffer that a power cut empties has its copies padded: of a block of few groups
-    // that is all that cleaning gains, and it continues for ever.
+    // With a volatile buffer, the copies of a GC victim are padded. In a block with few groups the
+    // padding takes all the space gained, so garbage collection would never end.
     let volatile = own.get("device.buffer.power_loss_protected") == Some("false");
     let word_lines = scale * dice.pick(if volatile { &[8, 12] } else { &[1, 2, 2, 3, 4, 8] });
     if volatile || dice.chance(0.97) {
@@ -195,7 +197,7 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     let levels = own.get("device.cleaning.levelling.rule") == Some("migrate");
     let least = page * planes * rows * dies * held * (1 + u64::from(hot_cold) + u64::from(levels));
     let room = |dice: &mut Dice| {
-        // The largest hold more than the drive.
+        // The largest buffers exceed the capacity.
         let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 256, 1024, 3]) / 4;
         format!("\"{}\"", options::Size::from_bytes(bytes))
     };
@@ -218,10 +220,10 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     slc_cache(own, &mut apart);
 }
 
-/// Keys of an SLC cache that are drawn behind the others.
+/// Keys of an SLC cache that are drawn after the others.
 const LATER: [&str; 4] = ["cache.static", "cache.when_full", "cache.reuse", "cache.rated_cycles"];
 
-/// An SLC cache, with what it needs; other draws stay as they were.
+/// An SLC cache with the keys that it needs; it does not affect other draws.
 fn slc_cache(own: &mut Config, dice: &mut Dice) {
     let (bits, ..) = shape(own);
     if bits < 2 || !dice.chance(0.25) {
@@ -264,7 +266,7 @@ fn slc_cache(own: &mut Config, dice: &mut Dice) {
     }
 }
 
-/// Which pages are written apart; other draws stay as they were.
+/// Frontiers of writes; they do not affect other draws.
 fn frontiers(own: &mut Config, dice: &mut Dice) {
     if dice.chance(0.4) {
         let words = ["auto", "single", "separate-moved", "hot-cold", "hot-cold", "hot-cold"];
@@ -272,7 +274,7 @@ fn frontiers(own: &mut Config, dice: &mut Dice) {
     }
 }
 
-/// Bits, planes and bytes of a page.
+/// Bits per cell, planes per die and bytes per page.
 fn shape(own: &Config) -> (u64, u64, u64) {
     let part = own.get("device.cell.preset").filter(|name| *name != "none");
     let part =
@@ -284,7 +286,7 @@ fn shape(own: &Config) -> (u64, u64, u64) {
     (bits, whole(own, "device.planes_per_die"), page_size(own).bytes())
 }
 
-/// Times that fit the bits.
+/// Times that are consistent with the bits per cell.
 fn times(own: &mut Config, bits: u64, dice: &mut Dice) {
     if own.get("device.cell.preset").is_some_and(|name| name != "none") {
         return;
@@ -303,7 +305,7 @@ fn times(own: &mut Config, bits: u64, dice: &mut Dice) {
     }
 }
 
-/// Few pages, most of the blocks spare where there are few of them.
+/// Few pages; with few blocks, most of them spare.
 fn small(own: &mut Config, dice: &mut Dice) {
     let (bits, planes, page) = shape(own);
     let scale = whole(own, "device.scale").max(1);

@@ -1,4 +1,4 @@
-//! Values of every key that is no choice: one row each, small and odd ones first.
+//! Values of every key without choices: one row each, mostly small and unusual ones.
 
 use super::dice::Dice;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 };
 use options::KeyInfo;
 
-/// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
+/// A value of a key, as TOML; empty if the key is omitted. `None` if the key has no row here.
 pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Option<String> {
     if key.expected == "true or false" {
         return Some(dice.pick(&["true", "false"]).to_owned());
@@ -50,12 +50,12 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
 }
 
-/// One of the words that a key takes.
+/// One of the words that a key accepts.
 fn of_words(key: &KeyInfo, dice: &mut Dice) -> Option<String> {
     if !key.expected.contains(" | ") {
         return None;
     }
-    // A map that survives costs something: it is drawn with that, as classes of queues are.
+    // Persistent maps and queue classes have costs and are drawn elsewhere.
     let is_word = |it: &&str| !it.contains(' ') && !["nvram", "weighted"].contains(it);
     let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
     Some(dice.text(&words))
@@ -96,7 +96,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "cleaning.levelling.rate_limit_floor" => dice.number(&[0.0, 0.1, 0.5, 0.75]),
         "cleaning.levelling.retirement_age" => dice.number(&[0.0, 0.1, 0.5, 0.85, 0.99, 1.0]),
         "cleaning.levelling.cold_life" => dice.number(&[0.0, 0.05, 0.5, 0.9, 1.0]),
-        // They matter to power cuts, of which none is drawn.
+        // They affect power cuts, which are not drawn.
         "power.capacitance" | "power.voltage" | "power.cutoff" | "power.watts"
         | "power.efficiency" => String::new(),
         "wear.rated_cycles" => dice.whole(&[1, 2, 3, 5, 10, 20, 100, 1000, 100_000]),
@@ -114,7 +114,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "spares" => dice.whole(&[0, 0, 1, 2]),
         "rebuild.rate" => dice.text(&["unlimited", "50MB/s", "1GB/s"]),
         "rebuild.unit" => dice.text(&["64KiB", "512KiB"]),
-        // A law is written as a text, or as a line in keys of its own.
+        // A law is one text, or a line with its own keys.
         line if line.rsplit_once('.').is_some_and(|(law, _)| {
             law.contains('_') && so_far.get(&format!("device.{law}")).is_some()
         }) =>
@@ -149,7 +149,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
 /// Values for keys of hard disks, which are small.
 fn of_disk(path: &str, dice: &mut Dice) -> Option<String> {
     if path.contains(".standby.") {
-        // Only where it stops the others apply.
+        // The other keys apply only if the disk spins down.
         return Some(String::new());
     }
     let value = match path.strip_prefix("device.")? {
@@ -223,7 +223,7 @@ fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
     Some(value)
 }
 
-/// From a quarter of a page to a block, and some that do not fit.
+/// From a quarter of a page to a block, and some invalid sizes.
 fn logical_page(so_far: &Config, dice: &mut Dice) -> String {
     let page = page_size(so_far);
     let pages: u64 = so_far.get("device.pages_per_block").map_or(64, |it| it.parse().unwrap_or(1));
@@ -266,7 +266,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
             let formats = workloads::FORMATS;
             format!("\"{SAMPLES}{}\"", formats[dice.below(formats.len() as u64) as usize].name)
         }
-        // Of a job file; its text is given instead.
+        // The path of a job file is omitted, because its text is given.
         "path" | "job" => String::new(),
         "pattern" => match dice.below(8) {
             0 => dice.text(&["(?<time>[0-9]+) (?<sector>[0-9]+) (?<size>[0-9]+)", "("]),
@@ -302,7 +302,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
     Some(value)
 }
 
-/// Values for keys of a class of threads; keys that other kinds have too are drawn alike.
+/// Values for keys of a thread class; keys shared with other kinds are drawn as there.
 fn of_class(path: &str, dice: &mut Dice) -> Option<String> {
     let key = path.rsplit('.').next()?;
     Some(match key {

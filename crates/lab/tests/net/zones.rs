@@ -1,12 +1,13 @@
-//! Drives of zones: drawn apart, so that the experiments of other seeds stay as they were.
+//! Zoned drives: drawn from a separate generator, so that experiments of existing seeds do not
+//! change.
 
 use super::Config;
 use super::dice::Dice;
 
-/// The kind of device that is drawn here alone.
+/// The kind of device that is drawn only here.
 pub const KIND: &str = "zoned";
 
-/// Keys that are drawn, most of them seldom.
+/// Keys to draw, most of them rarely.
 const KEYS: [&str; 30] = [
     "channels",
     "dies_per_channel",
@@ -40,7 +41,7 @@ const KEYS: [&str; 30] = [
     "log.batch",
 ];
 
-/// Gives some of the experiments a drive of zones in place of their device, most of them below a log of the host.
+/// Replaces the device of some experiments by a zoned drive, mostly below a host log.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(40) ^ 0x20E5);
     if config.get("device.kind") == Some("array") || !dice.chance(0.04) {
@@ -67,7 +68,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// A value of a key of such a drive.
+/// A value of a key of a zoned drive.
 pub fn of_zones(path: &str, dice: &mut Dice) -> Option<String> {
     Some(match path.strip_prefix("device.")? {
         "channels" => dice.whole(&[1, 2, 8]),

@@ -1,14 +1,14 @@
-//! Laws of the results of one run.
+//! Laws on the results of one run.
 
 use super::{Case, must, near};
 use serde_json::Value;
 
 const OPS: [&str; 5] = ["read", "write", "trim", "flush", "all"];
 
-/// Figures that may be below 0, by the end of their name: those that the reader of results lets pass, too.
+/// Figures that may be negative, by the end of their name; the reader of results accepts them, too.
 const SIGNED: [&str; 4] = ["drift", "first_us", "error_percent", "difference"];
 
-/// Nothing is below 0 but what says so.
+/// All figures are non-negative, except signed ones.
 pub fn signs(case: &Case<'_>) -> Result<(), String> {
     fn walk(path: &str, value: &Value) -> Result<(), String> {
         match value {
@@ -25,7 +25,7 @@ pub fn signs(case: &Case<'_>) -> Result<(), String> {
         }
     }
     let sections = case.results.as_object().into_iter().flatten();
-    // What was asked for is refused elsewhere.
+    // Requested values are checked elsewhere.
     let mut sections = sections.filter(|(name, _)| *name != "experiment");
     sections.try_for_each(|(name, section)| walk(name, section))
 }
@@ -49,7 +49,7 @@ pub fn breakdown(case: &Case<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Flash pages that a write of a logical page programs: at least, and at most.
+/// Minimum and maximum flash pages programmed per write of a logical page.
 fn pages_of_a_write(case: &Case<'_>) -> (u64, u64) {
     let mut device = "device".to_owned();
     while case.is(&format!("{device}.kind"), "array") {
@@ -83,7 +83,7 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
             case.count("/wear/refused_pages")
         )
     };
-    // What a write buffer programs beside, and what it does not: pages that came again in time.
+    // Additional programs of a write buffer, and saved ones: pages that were overwritten in time.
     let filled = ["padding_pages", "parity_pages"].map(|key| case.count(&format!("/buffer/{key}")));
     let filled = filled.iter().sum::<u64>()
         + pages_of_nothing(case, programs)
@@ -92,7 +92,8 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
     let own = programs - moved - migrated - filled + case.count("/buffer/replaced_pages");
     let (least, most) = pages_of_a_write(case);
     let (held, filled_up) = pages_of_blocks(case);
-    // Small writes gather in the pages of a block buffer: these are programmed once, or are still there.
+    // Small writes are merged in the pages of a block buffer, which are programmed once or are
+    // still buffered.
     must(held > 0 || own >= host * least, figures)?;
     must(own <= (host + held) * most + filled_up, || format!("{} ({most} a write)", figures()))?;
     must(count("copy_backs") <= moved + migrated, figures)?;
@@ -101,7 +102,7 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
     })
 }
 
-/// Pages that may be in block buffers, and those that were read so that their blocks leave whole.
+/// Maximum pages in block buffers, and pages read to write blocks back whole.
 fn pages_of_blocks(case: &Case<'_>) -> (u64, u64) {
     if case.results["flash"].get("block_buffer").is_none() {
         return (0, 0);
@@ -114,11 +115,11 @@ fn pages_of_blocks(case: &Case<'_>) -> (u64, u64) {
     }
     let size = case.resolved(&format!("{device}.block_buffer.size")).and_then(Value::as_str);
     let size: options::Size = size.and_then(|it| it.parse().ok()).expect("a size");
-    // Pages have 512 bytes at least, and half of one may be written.
+    // Pages have at least 512 bytes, and may be half written.
     (drives * size.bytes() / 512, case.count("/flash/block_buffer/pages_filled_up"))
 }
 
-/// Pages that merges of log blocks copy although they were never written.
+/// Pages copied by merges of log blocks although they were never written.
 fn pages_of_nothing(case: &Case<'_>, programs: u64) -> u64 {
     if case.results["flash"].get("merges").is_none() {
         return 0;
@@ -133,7 +134,8 @@ fn pages_of(case: &Case<'_>, cause: &str, programs: u64) -> u64 {
     (bytes * programs).checked_div(case.count("/flash/bytes_programmed")).unwrap_or(0)
 }
 
-/// Bytes programmed are those of their causes; and nothing counts as the host's that it did not write.
+/// Bytes programmed equal the sum over their causes, and the host's share does not exceed its
+/// writes.
 pub fn media(case: &Case<'_>) -> Result<(), String> {
     let Some(causes) = case.results["flash"]["media_bytes"].as_object() else { return Ok(()) };
     let bytes = |cause: &str| causes.get(cause).and_then(Value::as_u64).unwrap_or(0);
@@ -144,7 +146,7 @@ pub fn media(case: &Case<'_>) -> Result<(), String> {
     must(bytes("host") <= written, || format!("{causes:?}, the host wrote {written}"))?;
     let folded = case.count("/slc_cache/folded_bytes");
     must(bytes("fold") == folded, || format!("{causes:?}, {folded} bytes were folded"))?;
-    // What is in the cache or was folded, the host had written there. What a run began with is not known.
+    // The cached and folded data were written by the host. The initial content of a run is unknown.
     let (cached, held) =
         (case.count("/slc_cache/written_bytes"), case.count("/slc_cache/held_bytes"));
     must(folded <= cached + held || case.warms_up(), || {
@@ -154,14 +156,14 @@ pub fn media(case: &Case<'_>) -> Result<(), String> {
     let Some(states) = states else { return Ok(()) };
     let direct = case.count("/slc_cache/direct_bytes");
     let (sum, programmed) = (cached + direct, bytes("host") + bytes("merge"));
-    // Without time everything is written as it stays.
+    // Untimed writes go directly to their final place.
     let is_told = case.is_timed() || sum > 0;
     must(sum == programmed || !is_told, || {
         format!("{cached} + {direct} to the cache and not, {causes:?}")
     })?;
     let seconds: f64 = states.values().filter_map(Value::as_f64).sum();
     let simulated = case.number("/simulated_seconds").unwrap_or(0.0);
-    // Those before the first request and behind the last are of no request.
+    // Operations before the first request and after the last belong to no request.
     must(seconds + 1e-6 >= simulated, || format!("{states:?} in {simulated} s"))
 }
 
@@ -188,7 +190,7 @@ pub fn amplification(case: &Case<'_>) -> Result<(), String> {
     if pages_of_blocks(case).0 > 0 {
         return Ok(());
     }
-    // Pages that were written again while they were in a buffer are programmed once.
+    // Pages overwritten in a buffer are programmed once.
     let replaced = case.count("/buffer/replaced_pages");
     let least = 1.0 - replaced as f64 / case.count("/flash/host_pages_written") as f64;
     for key in ["write_amplification", "write_amplification_bytes", "write_amplification_pages"] {
@@ -231,7 +233,7 @@ pub fn requests(case: &Case<'_>) -> Result<(), String> {
     must(asked == sum || asked == sum + refused, || format!("{asked} asked, {sum} answered"))
 }
 
-/// Where results count requests that were refused.
+/// Results that count rejected requests.
 const REFUSED: [&str; 1] = ["/host/all/failed"];
 
 pub fn refused(case: &Case<'_>) -> Result<(), String> {
@@ -256,7 +258,7 @@ pub fn time_series(case: &Case<'_>) -> Result<(), String> {
     for (series, total) in pairs {
         let Some(bins) = case.results["time_series"][series].as_array() else { continue };
         let sum: u64 = bins.iter().filter_map(Value::as_u64).sum();
-        // Nothing was sampled of a run without requests.
+        // A run without requests has no samples.
         let total_is = case.count(total);
         must(sum == total_is || bins.is_empty(), || {
             format!("time_series.{series} sums to {sum}, {total} is {total_is}")
@@ -266,13 +268,13 @@ pub fn time_series(case: &Case<'_>) -> Result<(), String> {
 }
 
 pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
-    // Of an array it is what the first member took, times the members.
+    // For an array, the first member's share times the number of members.
     let fresh = case.is("run.precondition", "none")
         && case.resolved("run.load_drive").is_none()
         && case.is("device.kind", "ssd");
-    // A part of what was refused may have been written.
+    // A rejected request may have been written in part.
     let asked = case.count("/host/write/bytes") + case.count("/host/write/failed_bytes");
-    // The lifetime is that of the whole drive, of which a part of each block is simulated.
+    // The lifetime is that of the full-size drive, of which each block is simulated in part.
     let scale = case.resolved("device.scale").or_else(|| case.resolved("device.member.scale"));
     let asked = asked as f64 * scale.and_then(Value::as_f64).unwrap_or(1.0);
     for name in ["first_expiry", "spare_gone"] {
@@ -340,7 +342,8 @@ pub fn wear(case: &Case<'_>) -> Result<(), String> {
             case.resolved(&format!("device.{key}")).and_then(Value::as_u64).unwrap_or(1)
         };
         let blocks: u64 = shape.map(|key| of(key)).product();
-        // Behind a write buffer the planes of a die, or of all, are erased together and count as one.
+        // With a write buffer the planes of a die, or of all dies, are erased together and count as
+        // one.
         let together = match case.resolved("device.cleaning.reclaim").and_then(Value::as_str) {
             Some("superblock") if case.is_buffered() => blocks / of("blocks_per_plane"),
             _ if case.is_buffered() => of("planes_per_die"),
@@ -399,7 +402,7 @@ pub fn energy(case: &Case<'_>) -> Result<(), String> {
     let sum: f64 = parts.iter().sum();
     must(near(sum, joules), || format!("the parts sum to {sum} J, all is {joules} J"))?;
     must(parts.iter().all(|part| *part >= 0.0), || format!("a part of {parts:?} < 0"))?;
-    // Over time, but for what was taken before the first request came.
+    // Power over time sums to the energy, except for the energy before the first request.
     let series = &case.results["time_series"];
     let bin = series["bin_seconds"].as_f64().unwrap_or(0.0);
     let watts: Vec<f64> = series["watts"]
@@ -415,7 +418,7 @@ pub fn energy(case: &Case<'_>) -> Result<(), String> {
     let seconds = case.number("/simulated_seconds").unwrap_or(0.0);
     let rest = (seconds - bin * whole.len() as f64).max(0.0);
     let over_time = whole.iter().sum::<f64>() * bin + last * rest;
-    // Each bin is known to the nanojoule.
+    // Each bin is rounded to a nanojoule.
     let slack = 1e-9 * (watts.len() + 1) as f64 + 1e-6 * joules;
     must(over_time <= joules + slack, || format!("{over_time} J over time, all is {joules} J"))
 }

@@ -1,4 +1,4 @@
-//! Laws of two runs that must agree.
+//! Laws on pairs of runs that must agree.
 
 use super::super::{Config, Outcome, outcome};
 use super::{Case, must};
@@ -6,7 +6,7 @@ use lab::{Experiment, Layer, peers, set_layer};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The sections that say what happened.
+/// The sections with results.
 const SECTIONS: [&str; 5] = ["host", "flash", "wear", "units", "buses"];
 
 fn results(config: &Config) -> Result<Value, String> {
@@ -17,7 +17,7 @@ fn results(config: &Config) -> Result<Value, String> {
     }
 }
 
-/// The sections that differ, and the first figure of each that does.
+/// The sections that differ, each with its first differing figure.
 fn same(one: &Value, other: &Value, sections: &[&str]) -> Result<(), String> {
     for section in sections {
         if let Some(place) = difference(&one[section], &other[section], section) {
@@ -49,7 +49,7 @@ pub fn order(case: &Case<'_>) -> Result<(), String> {
         case.config.0.iter().map(|(key, value)| set_layer(&format!("{key}={value}"))).collect();
     let mut layers = layers.map_err(|error| error.0)?;
     let resolved = |layers: &[Layer]| {
-        // Drawn, not stated: keys that have no effect give way.
+        // Keys are drawn, not stated by a user, so ineffective ones are dropped.
         let layer = Layer { gives_way: true, ..peers(layers).map_err(|error| error.0)? };
         let experiment = Experiment::from_layers(&[layer]).map_err(|error| error.0);
         experiment.map(|it| it.to_json())
@@ -70,7 +70,7 @@ pub fn twice(case: &Case<'_>) -> Result<(), String> {
     same(case.results, &again, &["simulated_seconds", "time_series", "timeline"])
 }
 
-/// Whether there is flash inside.
+/// True if the device contains flash.
 fn has_flash(case: &Case<'_>) -> bool {
     case.results.get("flash").is_some()
 }
@@ -83,7 +83,7 @@ pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
     let mut other = case.config.with("run.timed", (!timed).to_string());
     other.set("run.timeline", "\"none\"");
     let other = match results(&other) {
-        // Its clock reaches further.
+        // The clock of the other run has a larger range.
         Err(refused) if refused.contains("500 years") => return Ok(()),
         other => other?,
     };
@@ -94,12 +94,12 @@ pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
     let kind = case.resolved("workload.kind").and_then(Value::as_str).unwrap_or_default();
     let fixed = match kind {
         "open" | "bursts" | "jesd219" => true,
-        // Threads take turns by the clock.
+        // Several threads alternate by the clock.
         "closed" => case.resolved("workload.threads").and_then(Value::as_u64) == Some(1),
         _ => false,
     };
-    // In time writes that wait for a stripe are done with the one before, members fail in its course, and a spare
-    // is written in that of a rebuild.
+    // In timed runs, writes that wait for a stripe join the preceding one, members fail during the
+    // run, and a spare is written during a rebuild.
     let joined = [case.results, other.results]
         .iter()
         .any(|it| it.pointer("/array/stripe_joins").and_then(Value::as_u64).unwrap_or(0) > 0);
@@ -115,7 +115,8 @@ pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
     };
     if logs_in_any_order(case) {
         differ("host_bytes_written")?;
-        // An entry of a log lies across one page more where others came before it, as a piece on each member.
+        // A log entry may cross one page boundary more after earlier entries, with one piece per
+        // member.
         let counts = |of: &Case<'_>| of.results["array"]["member_requests"].as_array().cloned();
         let sum = |of| counts(of).iter().flatten().filter_map(Value::as_u64).sum::<u64>();
         let pieces = sum(case).max(sum(&other));
@@ -124,11 +125,12 @@ pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
         return must(apart <= pieces, || format!("host_pages_written: {apart} apart"));
     }
     differ("host_pages_written")?;
-    // What is merged depends on what was written before, where the drive is not full.
+    // If the drive is not full, merges depend on the preceding writes.
     let in_order = case.is("device.host_link.order", "fifo");
     if case.is("device.fill", "full") && in_order {
         differ("pages_trimmed")?;
-        // What is in the buffer need not be read, and how long pages stay there depends on the load.
+        // Buffered data need not be read, and the time that pages stay buffered depends on the
+        // load.
         if !case.is_buffered() {
             differ("merge_reads")?;
         }
@@ -136,7 +138,7 @@ pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
     if case.is_buffered() { behind_a_buffer(case) } else { amplifications(case) }
 }
 
-/// Whether it is an array whose log takes entries in an order that depends on time.
+/// True for an array whose log order depends on timing.
 fn logs_in_any_order(case: &Case<'_>) -> bool {
     let rule = case.resolved("device.hole").and_then(Value::as_str);
     let alone = case.is("workload.kind", "closed")
@@ -144,27 +146,26 @@ fn logs_in_any_order(case: &Case<'_>) -> bool {
     rule.is_some_and(|rule| rule != "resync") && !alone
 }
 
-/// Timed and untimed runs decide alike where one request of one logical page is in the drive at a time and a
-/// block is cleaned in one go: then they do the same to the flash.
+/// Timed and untimed runs decide alike if at most one request of one logical page is in the drive
+/// and each block is cleaned in one go: then the flash operations are equal.
 fn amplifications(case: &Case<'_>) -> Result<(), String> {
     let off = |key: &str| case.resolved(key) == Some(&Value::Bool(false));
     let plain = case.is("device.kind", "ssd")
         && case.is("workload.kind", "closed")
-        // Copies between packages are only made in time: write amplification up to 31 % apart.
-        // Timed and untimed runs of it are compared in `devices/tests/buffered`: they place alike, and decide when to
-        // clean apart.
+        // Copies between packages are only made in timed runs: write amplification differs by up to
+        // 31 %. `devices/tests/buffered` compares timed and untimed runs: data are placed alike,
+        // but garbage collection starts at different times.
         && !case.is_buffered()
         && off("device.cleaning.stream")
-        // A page is programmed while the one before still is: 24 % apart.
+        // A page is programmed while its predecessor still is: differences up to 24 %.
         && off("device.cache_commands")
-        // The drive continues to clean while idle.
+        // The drive continues garbage collection while idle.
         && off("device.cleaning.background")
-        // Its logical page is not a key.
+        // The size of its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
-    // Where a pool has several units, one in 600 drives differs, of a few blocks each and by up to 35 %: a
-    // write may go past a unit without room, where it would wait in time and not here.
-    // `devices/tests/account.rs` compares 270 of these layouts for equality, and `pools.rs` larger ones
-    // to 1 %.
+    // With several units per pool, one in 600 drives (with few blocks) differs by up to 35 %: a
+    // timed write waits where an untimed one bypasses a full unit. `devices/tests/account.rs` tests
+    // 270 of these layouts for equality, and `pools.rs` larger ones to 1 %.
     if !plain || pools_span_units(case) {
         return Ok(());
     }
@@ -174,7 +175,8 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     lone.set("device.cleaning.time", "\"blocking\"");
     lone.set("workload.outstanding", "1");
     lone.set("workload.threads", "1");
-    // In time a read makes a low unit clean before it is served; without time only writes do.
+    // In timed runs a read triggers garbage collection in a unit low on free blocks; in untimed
+    // runs only writes do.
     lone.set("workload.read_share", "0.0");
     lone.set("workload.block_size", page.to_string());
     lone.set("run.until", "\"end\"");
@@ -182,12 +184,12 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     let both = |timed: &str| results(&lone.with("run.timed", timed));
     let (timed, untimed) = match (both("true"), both("false")) {
         (Ok(timed), Ok(untimed)) => (timed, untimed),
-        // The footprint may be too small for that page size, or the clock overflow with these think
-        // times.
+        // The footprint may be too small for that page size, or the clock may overflow with these
+        // think times.
         (Err(refused), _) | (_, Err(refused)) if refused.starts_with("refused") => return Ok(()),
         (Err(broken), _) | (_, Err(broken)) => return Err(broken),
     };
-    // A unit may be in the middle of cleaning a block when the run ends.
+    // A unit may be cleaning a block when the run ends.
     let units = timed["units"].as_array().map_or(0, Vec::len) as f64;
     let number = |key: &str| case.resolved(key).and_then(Value::as_f64).unwrap_or(1.0);
     let blocks = units * number("device.page_span");
@@ -204,8 +206,8 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Behind a buffer timed and untimed runs do nearly the same to the flash where writes come as fast as the drive takes
-/// them: that is how full a buffer is without time.
+/// With a write buffer, timed and untimed runs cause nearly equal flash operations at saturation,
+/// because an untimed buffer is as full as at saturation.
 fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let size = |key: &str| {
         let text = case.resolved(key).and_then(Value::as_str);
@@ -215,7 +217,7 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
         && case.is("workload.kind", "closed")
         && case.is("device.buffer.linger", "none")
         && !case.is("device.cleaning.pace", "burst")
-        // A larger buffer may hold much of so small a drive.
+        // A larger buffer may hold much of a small drive.
         && 16 * size("device.buffer.size") <= case.count("/capacity_bytes");
     if !plain {
         return Ok(());
@@ -223,7 +225,7 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let mut full = case.config.clone();
     let page = ["device.logical_page", "device.page_size"];
     let Some(page) = page.iter().find_map(|key| case.resolved(key)) else { return Ok(()) };
-    // Parts of pages that follow each other are written to one page in the buffer.
+    // Consecutive partial writes are merged to one page in the buffer.
     full.set("workload.block_size", page.to_string());
     full.set("workload.outstanding", "64");
     full.set("workload.threads", "1");
@@ -256,12 +258,13 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let keys = ["channels", "packages_per_channel", "dies_per_package", "planes_per_die"];
     let planes: f64 = keys.iter().map(|key| number(&format!("device.{key}"))).product();
     let blocks = 2.0 * planes * number("device.pages_per_block");
-    // Pages that one run overwrites in the buffer the other programs, and cleans for them.
+    // Pages overwritten in the buffer of one run are programmed in the other, which causes garbage
+    // collection.
     let each = |results: &Value| {
         of(results, key) / (of(results, "host_pages_written") - replaced(results)).max(1.0)
     };
     let in_buffer = (replaced(&timed) - replaced(&untimed)).abs();
-    // Each run draws victims of its own: the valid share of one is anywhere from 0 to 1.
+    // Each run draws its own victims, whose valid share can be anything from 0 to 1.
     let drawn = ["random", "d-choices"].iter().any(|it| case.is("device.cleaning.policy", it));
     let victims = of(&timed, "block_erases").min(of(&untimed, "block_erases")) / planes;
     let by_chance = if drawn { one / victims.max(1.0).sqrt() } else { 0.0 };
@@ -275,7 +278,8 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     })
 }
 
-/// How far apart timed and untimed runs are behind a buffer, as a share, apart from pages overwritten in it.
+/// Maximum relative difference of timed and untimed runs with a buffer, apart from pages
+/// overwritten in it.
 const NEAR: f64 = 0.25;
 
 fn pools_span_units(case: &Case<'_>) -> bool {
@@ -292,7 +296,7 @@ fn pools_span_units(case: &Case<'_>) -> bool {
 pub fn saved(case: &Case<'_>) -> Result<(), String> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let given = |key: &str| case.config.get(key).is_some();
-    // A drive is saved without its snapshots.
+    // Snapshots are not saved with a drive.
     let drops = case.resolved("device.snapshots.most").is_some_and(|it| it.as_u64() > Some(0));
     let has_state = has_flash(case) || case.is("device.kind", "cache");
     if !has_state || drops || given("run.load_drive") || given("run.save_drive") {
@@ -310,14 +314,14 @@ pub fn saved(case: &Case<'_>) -> Result<(), String> {
     let mut loading = case.config.with("run.load_drive", path);
     loading.set("run.precondition", "\"none\"");
     let both = results(&saving).and_then(|saved| Ok((saved, results(&loading)?)));
-    // A drive that is written before the run may live longer.
+    // A drive that is preconditioned may live longer.
     if both.as_ref().is_err_and(|refused| refused.contains("500 years")) {
         return Ok(());
     }
     let _ = std::fs::remove_file(&drive);
     let (mut saved, mut loaded) = both?;
-    // A loaded drive begins a load, of which a steady state before it is part otherwise: how even its wear is, is told
-    // from other erasures.
+    // A loaded drive starts a new load, while a preceding steady state otherwise counts as part of
+    // the load; so the evenness of wear follows from different erases.
     if case.is("run.precondition", "steady") {
         for results in [&mut saved, &mut loaded] {
             results["wear"].as_object_mut().map(|wear| wear.remove("lifetime"));
@@ -326,7 +330,7 @@ pub fn saved(case: &Case<'_>) -> Result<(), String> {
     same(&saved, &loaded, &SECTIONS)
 }
 
-/// Times that a doubled drive doubles.
+/// Times to double, with their defaults in ns.
 const TIMES: [(&str, u64); 4] = [
     ("device.timing.read", 25_000),
     ("device.timing.program", 200_000),
@@ -334,7 +338,7 @@ const TIMES: [(&str, u64); 4] = [
     ("device.host_link.latency", 0),
 ];
 
-/// More of them, where they are given.
+/// Further times, doubled if present.
 const TIMES_WHERE_GIVEN: [&str; 11] = [
     "device.timing.read_part",
     "device.timing.command",
@@ -349,7 +353,8 @@ const TIMES_WHERE_GIVEN: [&str; 11] = [
     "device.suspend.cost",
 ];
 
-/// Doubles its own times; whether none of them is rounded, so that the double is one.
+/// Doubles the times that the drive states; returns true if none is rounded, so that the result is
+/// exactly double.
 fn double_buffered(case: &Case<'_>, double: &mut Config) -> bool {
     let text = |key: &str| case.resolved(key).and_then(Value::as_str);
     let ns = |key: &str| text(key)?.parse::<options::Duration>().ok().map(options::Duration::ns);
@@ -378,7 +383,7 @@ pub fn doubled(case: &Case<'_>) -> Result<(), String> {
         && case.is("device.host_link.bandwidth", "unlimited")
         && case.is("workload.think_time", "0ns")
         && case.is("run.precondition", "none")
-        // The meter tells the host's rate from windows of a fixed length.
+        // The meter measures the host's rate over windows of fixed length.
         && (!case.is_buffered() || case.is("device.cleaning.pace", "burst"));
     if !applies {
         return Ok(());
@@ -407,7 +412,7 @@ pub fn doubled(case: &Case<'_>) -> Result<(), String> {
     double.set("device.timing.bus_per_byte", format!("\"{bus}\""));
     let double = results(&double)?;
     same(case.results, &double, &["flash"]).or_else(|difference| {
-        // Times double with the rest.
+        // Times double as well.
         if difference.contains("_us") { Ok(()) } else { Err(difference) }
     })?;
     for key in ["mean_us", "min_us", "max_us"] {
@@ -435,7 +440,7 @@ pub fn array_of_one(case: &Case<'_>) -> Result<(), String> {
         let key = key.replacen("device.", "device.member.", 1);
         array.set(&key, value.clone());
     }
-    // Larger than any drive here: the whole of it is in one piece.
+    // The stripe exceeds every drive here, so the data are in one piece.
     array.set("device.stripe", "\"512B\"");
     let array = results(&array)?;
     let flash = ["page_programs", "pages_moved", "block_erases", "host_pages_written"];

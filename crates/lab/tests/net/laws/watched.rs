@@ -1,4 +1,4 @@
-//! Laws of every request: the run loop with an eye on what goes in and what comes out.
+//! Laws on every request: the run loop with a check of submissions and completions.
 
 use super::super::{quietly, samples};
 use super::{Case, must};
@@ -10,15 +10,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use workloads::{Context, Inputs};
 
-/// More events than any experiment here has: a run that reaches it stands still.
+/// Upper bound on the events of an experiment; a run that reaches it makes no progress.
 const MOST_EVENTS: u64 = 20_000_000;
 
-/// A device that keeps the requests in it, and their number over time.
+/// A device wrapper that records the outstanding requests, and their number over time.
 struct Counted<'a> {
     device: &'a mut dyn Device,
     inside: BTreeMap<u64, Time>,
     now: Time,
-    /// The integral of the requests in the device over time.
+    /// Integral over time of the number of outstanding requests.
     request_ns: u128,
     submitted: u64,
     events: u64,
@@ -120,7 +120,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         zones: None,
         seed: experiment.run.seed,
         pass: 0,
-        // As files are: a trace is looked through before it runs.
+        // Repeatable like files: a trace is surveyed before it runs.
         inputs: Inputs { is_repeatable: Arc::new(|_| true), ..Inputs::streams(open) },
     };
     let Ok(mut workload) = experiment.workload.build(&context) else { return Ok(()) };
