@@ -186,6 +186,7 @@ pub struct Geometry {
 impl Geometry {
     /// Derives the shape, or reports contradictory keys.
     ///
+    /// # Errors
     /// When counts are zero, sizes do not divide, pages are too many, or spare space cannot hold
     /// the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
