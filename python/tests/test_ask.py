@@ -90,6 +90,11 @@ def here(tmp_path, monkeypatch):
         ("randread 4k iodepth=1", {"random_share": 1, "read_share": 1, "depth": 1}),
         ("8K hot 80/20", {"locality": "hot-cold(0.8, 0.2)"}),
         ("zipf 0.9", {"locality": "zipf(0.9)"}),
+        (
+            "100% 512B random read, 10M IOPS",
+            {"read_share": 1, "block_bytes": 512, "random_share": 1, "iops": 10e6},
+        ),
+        ("30% 8K writes", {"read_share": 0.7, "block_bytes": 8192}),
     ],
 )
 def test_a_load_in_words(text, said):

@@ -21,6 +21,7 @@ summary_page = false
 read = "30us"
 # published: Table 1
 program = "100us"
+erase = "2ms" # announced: on a stage
 [device.host_link]
 queue_depth = 32
 """
@@ -46,6 +47,7 @@ def test_show_gives_each_key_with_its_origin(ssdlab, device_file):
         "device.summary_page": (False, "guess", "because nothing is said"),
         "device.timing.read": ("30us", *guess),
         "device.timing.program": ("100us", "published", "Table 1"),
+        "device.timing.erase": ("2ms", "announced", "on a stage"),
         "device.host_link.queue_depth": (32, "", ""),
     }
 
@@ -54,7 +56,7 @@ def test_show_prints_a_table_that_fits(ssdlab, device_file):
     done = ssdlab("device", "show", device_file)
     assert (done.returncode, done.stderr) == (0, "")
     assert "published: the product brief, second edition" in done.stdout
-    assert "2 published, 1 fitted, 4 guesses, 1 whose origin" in done.stdout
+    assert "2 published, 1 announced, 1 fitted, 4 guesses, 1 whose" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 

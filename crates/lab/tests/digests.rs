@@ -111,7 +111,7 @@ fn presets_under_workloads_are_as_they_were() {
                  run.precondition=\"random:1\""
             }
             // Fewer blocks need another spare share; the nominal capacity would not fit.
-            name if ["micron-", "samsung-", "tlc-", "qlc-", "wd-"]
+            name if ["iops-", "micron-", "samsung-", "tlc-", "qlc-", "wd-"]
                 .iter()
                 .any(|it| name.starts_with(it)) =>
             {

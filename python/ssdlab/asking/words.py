@@ -94,6 +94,14 @@ def _block(said: Said, match: re.Match[str]) -> None:
     said.put("block_bytes", size, match[0])
 
 
+def _sized_share(said: Said, match: re.Match[str]) -> None:
+    """A share with a size and a pattern between: 100% 512B random read."""
+    percent, size, pattern, direction = match.groups()
+    text = f"{size}, {percent}% {direction}, {pattern or ''}"
+    for name, value in load(text, said.source).items():
+        said.put(name, value, match[0])
+
+
 def _rate(said: Said, match: re.Match[str]) -> None:
     said.put("iops", _number(match[1]) * _POWERS[(match[2] or "").lower()], match[0])
 
@@ -131,6 +139,8 @@ _LOAD: list[tuple[str, Taken]] = [
     (rf"hot(?:[- ]cold)? {_NUMBER}\s*/\s*{_NUMBER}", _hot),
     (rf"{_NUMBER}\s*/\s*{_NUMBER}\s*(?:hot(?:[- ]cold)?){_END}", _hot),
     (rf"r?{_NUMBER}\s*[/:w]\s*{_NUMBER}\s*(?:%|reads?/writes?|r/?w)?{_END}", _reads),
+    (rf"{_NUMBER}\s*(?:%|percent)\s*(\d+\s*[kKmM]?(?:i?[bB])?)"
+     rf"\s+(?:(random|rand|sequential|seq)\s*)?(reads?|writes?){_END}", _sized_share),
     (rf"{_NUMBER}\s*(?:%|percent)\s*(reads?|writes?|random|seq(?:uential)?){_END}", _share),
     (rf"{_NUMBER}\s*([kKmM]?)\s*(?:iops|io/s|ios/s|requests/s|req/s|/s){_END}", _rate),
     (rf"{_NUMBER}\s*([kKmMgG]?)(i?)(?:B/s|Bps|b/s){_END}", _throughput),

@@ -25,7 +25,7 @@ TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES = (
 GROUPS = (TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES)
 
 #: Evidence for a preset.
-MEASURED, SHEET, PAPER, NONE = "measured", "sheet only", "paper", "-"
+MEASURED, SHEET, ANNOUNCED, PAPER, NONE = "measured", "sheet only", "announced", "paper", "-"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Device:
     group: str
     interface: str
     checked: str
-    """Evidence for the preset: measurements, a data sheet only, a paper, or none."""
+    """Evidence for the preset: measurements, a sheet, an announcement or a paper only, or none."""
 
     @property
     def rated(self) -> market.Rated | None:
@@ -94,6 +94,7 @@ class Device:
 BITS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
 
 _TODAY = (
+    Device("iops-optimised", TODAY, "PCIe 6 x4", ANNOUNCED),
     Device("micron-9550-max", TODAY, "PCIe 5 x4", SHEET),
     Device("samsung-pm1743", TODAY, "PCIe 5 x4", SHEET),
     Device("micron-7450-pro", TODAY, "PCIe 4 x4", MEASURED),

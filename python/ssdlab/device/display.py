@@ -18,7 +18,7 @@ from ssdlab.terminal import console_for, rendered
 from ssdlab.units import TIME, duration
 
 STYLES = {"pass": "green", "kept": "green", "fail": "bold red", "assumed": "yellow", "info": "dim"}
-ORIGINS = {"published": "green", "fitted": "yellow", "guess": "red"}
+ORIGINS = {"published": "green", "announced": "cyan", "fitted": "yellow", "guess": "red"}
 
 
 def origins(device: Device, file: IO[str]) -> str:
@@ -45,8 +45,10 @@ def origins(device: Device, file: IO[str]) -> str:
     if device.summary:
         sections = [Group(head, Text(device.summary))]
     counts = [sum(row.origin == kind for row in device.rows) for kind in (*ORIGINS, "")]
-    words = "{} published, {} fitted, {} guesses, {} whose origin the file does not say"
-    last = f"{words.format(*counts)}; all other keys keep their defaults."
+    words = ("published", "announced", "fitted", "guesses", "whose origin the file does not say")
+    pairs = zip(counts, words, strict=True)
+    said = [f"{count} {word}" for count, word in pairs if count or word != "announced"]
+    last = f"{', '.join(said)}; all other keys keep their defaults."
     return rendered(console, [*sections, table, Text(last, style="dim")])
 
 

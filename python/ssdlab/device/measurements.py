@@ -157,6 +157,12 @@ def _random_reads(given: Parameters) -> dict[str, Any]:
     return _closed(given["depth"], 0.2 if given["depth"] > 1 else 1.0, random=True, reads=True)
 
 
+def _small_reads(given: Parameters) -> dict[str, Any]:
+    experiment = _random_reads(given)
+    experiment["workload"]["block_size"] = given["block"]
+    return experiment
+
+
 def _fresh_writes(given: Parameters) -> dict[str, Any]:
     experiment = _closed(given["depth"], 0.2, random=True, reads=False)
     experiment["workload"]["block_size"] = given["block"]
@@ -267,6 +273,14 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         _random_reads,
         _iops("read"),
         {"depth": DEPTH_256},
+    ),
+    "small_read_iops": Measurement(
+        "random read, {block}, QD{depth}",
+        IOPS,
+        0.05,
+        _small_reads,
+        _iops("read"),
+        {"depth": DEPTH_256, "block": Parameter(_block, "512B")},
     ),
     "fresh_write_iops": Measurement(
         "random write, {block}, QD{depth}, fresh",

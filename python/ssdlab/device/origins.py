@@ -4,8 +4,9 @@
     # published: Samsung, PM9A3 product brief
     capacity = "960GB"
 
-A comment at the end of the line or above it says `published: SOURCE`, `fitted: TO WHAT` or `guess:
-WHY`; after a section's head it applies to all keys without a comment.
+A comment at the end of the line or above it says `published: SOURCE`, `announced: SOURCE` of a
+drive that was not measured, `fitted: TO WHAT` or `guess: WHY`; after a section's head it applies to
+all keys without a comment.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import Any, Literal
 from ssdlab import _core, toml
 from ssdlab.sources import from_name
 
-Kind = Literal["published", "fitted", "guess", ""]
+Kind = Literal["published", "announced", "fitted", "guess", ""]
 
-_ORIGIN = re.compile(r"(published|fitted|guess):\s*(.*)", re.DOTALL)
+_ORIGIN = re.compile(r"(published|announced|fitted|guess):\s*(.*)", re.DOTALL)
 _HEAD = re.compile(r"\[+\s*([^\]]+?)\s*\]+")
 _KEY = re.compile(r"([A-Za-z0-9_.-]+)\s*=")
 #: Text before a line's comment; quoted text may contain `#`.

@@ -32,6 +32,7 @@ const DEVICES: &[Preset] = presets!(
     "hp-c3323a",
     "hybrid-disk",
     "intel-p4800x",
+    "iops-optimised",
     "iodrive",
     "laptop-ssd",
     "micron-5210-ion",
