@@ -20,7 +20,7 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// The same time for every type.
+    /// One time for every type.
     pub const fn of(time: Duration) -> Self {
         PageTimes { times: [time; MOST_PAGE_TYPES], count: 1 }
     }

@@ -125,7 +125,7 @@ impl Places {
         }
     }
 
-    /// Notes a use of a line, and starts a read of it if it is cached. Returns its slot, or `NONE`.
+    /// Notes a use of a line, and starts a read if it is cached. Returns its slot, or `NONE`.
     #[inline]
     pub fn hit(&mut self, line: u64) -> Slot {
         let (slot, held) = self.table.begin_read(line);

@@ -29,7 +29,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 pub struct Milestone {
     /// Host bytes; for the whole drive if it is scaled.
     pub host_bytes: f64,
-    /// The same amount in drive capacities.
+    /// This amount in drive capacities.
     pub drive_writes: f64,
     /// Drive writes per day over the years of service.
     pub drive_writes_per_day: f64,
@@ -309,7 +309,7 @@ impl Seen {
         WearAtEnd { evenness: found, unsure }
     }
 
-    /// Share of resting blocks: blocks never erased, less those that chance explains.
+    /// Share of resting blocks: blocks never erased, less blocks that chance spared.
     fn at_rest(self) -> f64 {
         let by_chance = |at_rest: f64| {
             let worn = 1.0 - at_rest;

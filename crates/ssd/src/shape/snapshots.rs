@@ -90,7 +90,7 @@ impl Geometry {
                 format!("{space} is not a share above 0, at most 1"),
             ));
         }
-        // All page numbers, including those of snapshots, must fit the flash's tables.
+        // All page numbers, snapshots included, must fit the flash's tables.
         let numbers = self.exported_pages().saturating_mul(u64::from(most) + 1);
         let limit = if self.wide { 1 << 40 } else { u64::from(u32::MAX) };
         if numbers >= limit - 1 {

@@ -485,7 +485,7 @@ impl ZonedDrive {
         match told {
             Told::Read { slot, spent } => {
                 let active = &mut self.active[slot];
-                // The latency parts are those of the last read.
+                // The latency parts belong to the last read.
                 active.parts[SUSPEND] = spent.suspend;
                 active.parts[BUS] = spent.bus;
                 active.parts[CELL] = spent.cell;

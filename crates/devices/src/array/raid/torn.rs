@@ -35,7 +35,7 @@ pub enum Cut {
 pub struct Dirt {
     /// Torn writes, each with the rows whose parity has been rewritten since.
     torn: Vec<(Torn, Vec<Span>)>,
-    /// True while the parity is rewritten: all of it, or that of some rows.
+    /// True while the parity is rewritten: completely, or in some rows.
     is_written_anew: bool,
     mending: Option<Span>,
     /// Chunks already counted as wrong.
