@@ -52,9 +52,12 @@ def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
     Raises `PolicyError` if a check fails; its message is the report, its attribute `report` the
     `CheckReport`, its cause the exception of the policy.
 
-    >>> import ssdlab >>> class Emptiest(ssdlab.cleaners.Cleaner): ...     def step(self, view): ...
-    return ssdlab.Clean(view.emptiest)  # the block with the fewest valid pages >>>
-    ssdlab.check_cleaner(Emptiest).passed True
+    >>> import ssdlab
+    >>> class Emptiest(ssdlab.cleaners.Cleaner):
+    ...     def step(self, view):
+    ...         return ssdlab.Clean(view.emptiest)  # the block with the fewest valid pages
+    >>> ssdlab.check_cleaner(Emptiest).passed
+    True
     """
     require_step(policy, "argument policy")
     require_numpy()

@@ -85,10 +85,13 @@ def place(
     `ssdlab.trace.info`. Results do not depend on the number of threads. Raises `InputError` for
     wrong input.
 
-    >>> import tempfile, os >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet") >>> pages =
-    [(7 * at) % 400 for at in range(4000)]  # all equally often >>> traces.write(path,
-    at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages], ...
-    sectors=[8] * 4000) >>> place(path, handles=2, units=32, spare=0.5).sentence[:7] 'No gain'
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
+    >>> pages = [(7 * at) % 400 for at in range(4000)]  # all equally often
+    >>> traces.write(path, at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages],
+    ...              sectors=[8] * 4000)
+    >>> place(path, handles=2, units=32, spare=0.5).sentence[:7]
+    'No gain'
     """
     drive = Drive.of(device, units, spare)
     levels = [utilisation] if isinstance(utilisation, (int, float)) else list(utilisation)
