@@ -228,20 +228,20 @@ class Drive:
         return Results.from_json(self._drive.report())
 
     def shut_down(self) -> None:
-        """Flush the write buffer to the flash, as at a host's shutdown.
+        """Write the buffers to the flash, and clean half-cleaned blocks: the host shuts it down.
 
-        The drive has events until it is idle, and still accepts requests. Raises `InputError` while
-        requests are outstanding.
+        The drive has events until it rests. The next request turns it on: it begins with an empty
+        map cache and without a measured load. Raises `InputError` while requests are not answered.
         """
         self._drive.shut_down()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drive to the file `path` atomically.
 
-        Drives with the same options can start from it (`prepared=path`, `run.load_drive`). An SLC
-        cache is folded. Raises `InputError` while the drive is busy, its write buffer holds pages
-        (see `shut_down`), a block is partly cleaned, or the device has no state, and `OSError` for
-        a system error.
+        Any drive of these options begins with it (`prepared=path`, `run.load_drive`), and gives the
+        answers that this one will give. Raises `InputError` while the drive is at work or was not
+        shut down (see `shut_down`), or if a file would not keep its whole state, and `OSError` for
+        an error of the system.
         """
         self._drive.save(os.fspath(path))
 

@@ -24,7 +24,7 @@ extern "C" {
 #define SSDLAB_RANGE 3     /* no multiple of 512 bytes, or beyond the end */
 #define SSDLAB_OPERATION 4 /* the drive does not know the operation */
 #define SSDLAB_AT_WORK 5   /* only a drive at rest can be saved */
-#define SSDLAB_STATELESS 6 /* this device has no state to save or clone */
+#define SSDLAB_STATELESS 6 /* this device has no state to save or clone, or one that a file does not keep */
 #define SSDLAB_SYSTEM 7    /* no memory, or a file cannot be written */
 #define SSDLAB_INTERNAL 8  /* the library has failed: close the drive */
 #define SSDLAB_ARGUMENT 9  /* a pointer is null, as after ssdlab_close, or a text is not UTF-8 */
@@ -107,7 +107,7 @@ int32_t ssdlab_advance(ssdlab_drive *drive, uint64_t to_ns, const ssdlab_answer 
 const char *ssdlab_report(ssdlab_drive *drive);
 
 /* The host shuts the drive down, which has answered everything: what its write buffer holds is written to the flash.
- * The drive has events until it rests, and takes requests as before. */
+ * The drive has events until it rests; the next request turns it on, without a cached map or a measured load. */
 int32_t ssdlab_shut_down(ssdlab_drive *drive);
 
 /* Writes the drive to a file, whole or not at all, for "run.load_drive='PATH'". It must rest: be shut down, and

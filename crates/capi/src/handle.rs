@@ -27,7 +27,7 @@ pub enum CCode {
     Operation = 4,
     /// Saving needs an idle drive, and shutting down one without outstanding requests.
     AtWork = 5,
-    /// The device has no state that can be saved or cloned.
+    /// The device has no state to save or clone, or one that a file does not keep.
     Stateless = 6,
     /// The system refused memory or a file operation.
     System = 7,
@@ -131,7 +131,7 @@ fn refusal(error: &StepError) -> CRefusal {
         StepError::Unaligned(..) | StepError::Empty(_) | StepError::Beyond(..) => CCode::Range,
         StepError::Unknown(..) => CCode::Operation,
         StepError::AtWork => CCode::AtWork,
-        StepError::Stateless(_) => CCode::Stateless,
+        StepError::Stateless(_) | StepError::Partial(_) => CCode::Stateless,
         StepError::Interrupted => CCode::Internal,
         StepError::Run(error) => return run_refusal(error),
     };

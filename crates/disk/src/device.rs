@@ -285,6 +285,12 @@ impl Persist for Disk {
     fn copied(&self) -> Option<Box<dyn Model>> {
         Some(Box::new(self.clone()))
     }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(
+            "its disk turns, and a file keeps neither the angle nor the place of the heads: clone it",
+        )
+    }
 }
 
 impl Examine for Disk {

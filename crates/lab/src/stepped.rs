@@ -29,6 +29,8 @@ use std::{fmt, mem};
 
 /// Events between two calls of `tick`.
 const TICK: u32 = 1 << 13;
+/// Shutdowns of a drive that does not come to rest, before it is left as it is.
+const MOST_SHUTDOWNS: u32 = 1000;
 /// Latest valid arrival: 500 years, as in a run.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
@@ -71,8 +73,10 @@ pub enum StepError {
     Beyond(u64, u64, u64),
     /// The drive does not support the operation: its name, and the supported ones.
     Unknown(String, String),
-    /// The drive is busy, and only an idle drive can be saved.
+    /// The drive is at work, and only one that was shut down can be saved.
     AtWork,
+    /// A file would not have the whole state of the drive, with the reason.
+    Partial(&'static str),
     /// The device has no state to save or clone, with the reason.
     Stateless(&'static str),
     /// The caller has stopped the step; completions so far are kept.
@@ -102,9 +106,10 @@ impl fmt::Display for StepError {
             ),
             StepError::Unknown(op, known) => write!(f, "op \"{op}\": expected one of {known}"),
             StepError::AtWork => f.write_str(
-                "the drive is at work, its write buffer holds pages, or a block is half cleaned: let it answer all, shut it \
-                 down, and let time pass until it has no next event; it can be cloned at any time",
+                "the drive is at work or was not shut down: let it answer all, shut it down, and let time pass until it has \
+                 no next event; it can be cloned at any time",
             ),
+            StepError::Partial(why) => write!(f, "a file would not have the whole state of the drive: {why}"),
             StepError::Stateless(why) => f.write_str(why),
             StepError::Interrupted => f.write_str("interrupted"),
             StepError::Run(error) => error.fmt(f),
@@ -159,6 +164,10 @@ pub struct SteppedDrive {
     answers: Vec<Completion>,
     /// True if the completions are from a stopped step, and the caller has not seen them.
     are_unseen: bool,
+    /// How often the drive was shut down since the last request came; 0 while it is on.
+    shutdowns: u32,
+    /// When it was saved since then.
+    saved: Option<Time>,
     started: Instant,
 }
 
@@ -201,6 +210,8 @@ impl SteppedDrive {
             sample_at: 0,
             answers: Vec::new(),
             are_unseen: false,
+            shutdowns: 0,
+            saved: None,
             started,
         })
     }
@@ -326,8 +337,8 @@ impl SteppedDrive {
         self.device.next_event().into_iter().chain(coming).min()
     }
 
-    /// Advances to time `to`, ns, and returns the completions in order. `tick` is called at
-    /// intervals and may stop early; the next call then returns the completions so far.
+    /// Advances to an instant, ns, and returns the completions in order. `tick` is called at intervals, and may stop
+    /// early; the next call returns the completions so far.
     ///
     /// # Errors
     /// A time in the past, an interruption, or the failure of an external cleaning policy.
@@ -386,9 +397,15 @@ impl SteppedDrive {
                 let Some(Arrival { at, request }) = self.coming.pop_front() else { break };
                 self.sample(at);
                 self.now = at;
+                if self.shutdowns > 0 {
+                    self.turn_on();
+                }
                 self.asked += 1;
                 self.outstanding += 1;
                 self.device.submit(at, request);
+                continue;
+            }
+            if event == Time::MAX && self.shuts_down_again() {
                 continue;
             }
             let is_over = until_answered && self.outstanding == 0 && arrival == Time::MAX;
@@ -470,17 +487,19 @@ impl SteppedDrive {
         results
     }
 
-    /// Saves the drive to a file atomically; an experiment with an equal drive can start from it
-    /// (`run.load_drive`). As with `run.save_drive`, its SLC cache is folded.
+    /// Writes the drive, which was [shut down](Self::shut_down), to a file atomically; any experiment of such a drive
+    /// begins with it (`run.load_drive`), and continues as this one does.
     ///
     /// # Errors
-    /// When the drive is busy or has no state, or the file cannot be written.
+    /// When the drive is at work, has no state, or has one that a file does not keep, or the file cannot be written.
     pub fn save(
-        &self,
+        &mut self,
         path: &Path,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(), StepError> {
         self.check_rest()?;
+        // Data age until now.
+        self.device.advance(self.now, &mut self.answers);
         let state = self.device.save().ok_or(STATELESS)?;
         let named = |problem: &str| format!("{}: {problem}", path.display());
         check_place(path).map_err(|problem| StepError::Run(RunError::Input(named(problem))))?;
@@ -494,17 +513,19 @@ impl SteppedDrive {
             return Err(StepError::Interrupted);
         }
         let problem = match saved {
-            Ok(None) => return Ok(()),
+            Ok(None) => {
+                self.saved = Some(self.now);
+                return Ok(());
+            }
             Ok(Some(moved)) => named(&moved),
             Err(error) => named(&format!("cannot be written: {}", reason(&error))),
         };
         Err(StepError::Run(RunError::System(problem)))
     }
 
-    /// Shuts the drive down: its write buffer is written to the flash, in simulated time. The drive
-    /// has events until it is idle, and still accepts requests. A restored drive starts with an
-    /// empty buffer, so the buffer must be empty when a drive is [saved](Self::save); a flush also
-    /// empties a volatile buffer.
+    /// The host shuts the drive down: its write buffer is written to the flash and half-cleaned blocks are cleaned, in
+    /// time. The drive has events until it rests. The next request turns it on: of cached parts of its map, of what it
+    /// read ahead, and of the load that it measured it knows nothing then, as a drive that was [saved](Self::save).
     ///
     /// # Errors
     /// When requests are outstanding.
@@ -512,11 +533,34 @@ impl SteppedDrive {
         if self.outstanding() > 0 {
             return Err(StepError::AtWork);
         }
+        self.shutdowns = 1;
         self.device.shut_down(self.now);
         Ok(())
     }
 
-    /// An independent clone of the drive in any state, with its statistics.
+    /// Shuts the drive down once more where it was and does not rest: cleaning has filled its buffer again.
+    #[cold]
+    fn shuts_down_again(&mut self) -> bool {
+        let again = (1..MOST_SHUTDOWNS).contains(&self.shutdowns) && !self.device.rests();
+        if again {
+            self.shutdowns += 1;
+            self.device.shut_down(self.now);
+        }
+        again
+    }
+
+    /// Turns a drive on that was shut down: the next request is there.
+    #[cold]
+    fn turn_on(&mut self) {
+        self.shutdowns = 0;
+        // Another drive begins with the file at its time 0.
+        let since = self.saved.take().unwrap_or(self.now);
+        if self.device.rests() {
+            self.device.turn_on(since);
+        }
+    }
+
+    /// An independent clone of the drive at any time, with its report.
     ///
     /// # Errors
     /// When it has an external cleaning policy, or memory is insufficient for a clone.
@@ -545,17 +589,21 @@ impl SteppedDrive {
             collected: self.collected.clone(),
             answers: self.answers.clone(),
             are_unseen: self.are_unseen,
+            shutdowns: self.shutdowns,
+            saved: self.saved,
             started: self.started,
         })
     }
 
     fn check_rest(&self) -> Result<(), StepError> {
         let has_begun = self.asked > 0 || self.now > 0;
-        let is_idle = self.coming.is_empty() && self.outstanding == 0;
-        if !is_idle || has_begun && !self.device.rests() {
+        let is_on = self.asked > 0 && self.shutdowns == 0;
+        if self.outstanding() > 0 || is_on || has_begun && !self.device.rests() {
             return Err(StepError::AtWork);
         }
-        Ok(())
+        // A prepared state is kept as by a run.
+        let lost = if has_begun { self.device.loses() } else { None };
+        lost.map_or(Ok(()), |why| Err(StepError::Partial(why)))
     }
 }
 

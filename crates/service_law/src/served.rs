@@ -227,6 +227,10 @@ impl Persist for Served {
     fn copied(&self) -> Option<Box<dyn Model>> {
         Some(Box::new(self.clone()))
     }
+
+    fn turn_on(&mut self, _now: Time) {
+        self.previous = None;
+    }
 }
 
 impl Examine for Served {

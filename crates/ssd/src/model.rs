@@ -152,8 +152,27 @@ impl Persist for Ssd {
 
     fn shut_down(&mut self, now: Time) {
         self.clock.pass(now.max(self.clock.now));
+        if self.gathers_blocks() {
+            self.empty_blocks();
+        }
         let (executor, mut cx) = self.executor();
-        executor.write_out(&mut cx);
+        executor.shut_down(&mut cx);
+    }
+
+    fn turn_on(&mut self, now: Time) {
+        self.ftl.forget_map();
+        if let Some(map) = &mut self.map {
+            map.begin_anew();
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.lose_power();
+        }
+        let (executor, cx) = self.executor();
+        executor.turn_on(cx.ftl.geometry(), now);
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        self.lost_when_saved()
     }
 
     fn saves_all(&self) -> bool {

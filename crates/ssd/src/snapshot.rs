@@ -211,6 +211,18 @@ impl Ssd {
             && self.ftl.has_no_victim(&self.flash)
     }
 
+    /// Reason why the state of an idle drive is not whole.
+    pub(super) fn lost_when_saved(&self) -> Option<&'static str> {
+        if self.blocks.as_ref().is_some_and(|it| !it.is_empty()) {
+            return Some("its block buffer holds data: shut it down");
+        }
+        if self.ftl.slc_blocks() > 0 {
+            return Some("its SLC cache holds data, and a saved drive has folded them: clone it");
+        }
+        let has_snapshots = self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there());
+        has_snapshots.then_some("it has snapshots, and a saved drive has none: delete them")
+    }
+
     /// State of an idle drive.
     pub(super) fn snapshot(&self) -> Snapshot {
         let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();

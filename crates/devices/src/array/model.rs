@@ -97,6 +97,14 @@ impl Persist for Array {
         self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.shut_down(now)));
     }
 
+    fn turn_on(&mut self, now: Time) {
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.turn_on(now)));
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        self.members.drives().iter().find_map(|drive| drive.loses())
+    }
+
     fn saves_all(&self) -> bool {
         self.members.drives().iter().all(|drive| drive.saves_all())
     }

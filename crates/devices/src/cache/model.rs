@@ -126,6 +126,14 @@ impl Persist for Cache {
         self.pair.shut_down(now);
     }
 
+    fn turn_on(&mut self, now: Time) {
+        self.pair.each_mut().iter_mut().for_each(|device| device.turn_on(now));
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        self.pair.each().iter().find_map(|device| device.loses())
+    }
+
     fn saves_all(&self) -> bool {
         self.pair.each().iter().all(|device| device.saves_all())
     }

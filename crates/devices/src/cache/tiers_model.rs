@@ -64,6 +64,14 @@ impl Persist for Tiers {
         self.shut_both_down(now);
     }
 
+    fn turn_on(&mut self, now: Time) {
+        self.each_mut().iter_mut().for_each(|device| device.turn_on(now));
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        self.each().iter().find_map(|device| device.loses())
+    }
+
     fn saves_all(&self) -> bool {
         self.each().iter().all(|device| device.saves_all())
     }

@@ -1,13 +1,14 @@
 //! A power cut at the buffer: how far each group in it has come, and which of them the capacitors of a
 //! protected buffer bring to their end.
 
-use super::Cache;
 use super::gather::Stage;
 use super::owned::Known;
+use super::{Cache, pace_of};
 use crate::device::kit::slots::Slot;
 use crate::die::{Costs, Dies, Reached};
 use crate::ftl::{Ftl, Programming};
 use crate::ids::Block;
+use crate::shape::Geometry;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,6 +57,14 @@ struct Dumped {
 }
 
 impl Cache {
+    /// The empty buffer of a drive that is on since `now`: nothing is known of the load before.
+    pub fn begin_anew(&mut self, geometry: &Geometry, costs: &Costs, now: Time) {
+        let puts_off = self.pace.puts_off();
+        self.pace = pace_of(&self.config, geometry, &self.shape, costs).since(now);
+        self.pace.put_off(puts_off);
+        self.turn = 0;
+    }
+
     /// The effect of a cut on the groups in the buffer, and the programs without a guarantee: all lost
     /// ones with a volatile buffer, unacknowledged ones with a protected buffer. `is_open` says whether a
     /// request is not answered.

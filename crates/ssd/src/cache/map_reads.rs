@@ -40,6 +40,11 @@ impl MapReads {
         }
     }
 
+    /// Begins again with the first place.
+    pub fn begin_anew(&mut self) {
+        self.turn = 0;
+    }
+
     /// The unit or die that has a page, and the plane of a die.
     pub fn place(&self, page: u32) -> (Unit, u32) {
         (Unit(page % self.places), page / self.places % self.planes)

@@ -143,6 +143,11 @@ impl Pace {
         }
     }
 
+    /// The same of a drive that is on since an instant, at which its windows begin.
+    pub(super) fn since(self, now: Time) -> Pace {
+        Pace { began: now, last: (0, now), through: now, window: (now, 0, 0), ..self }
+    }
+
     /// The room that the domains have now. An initial shortfall is not made up: a drive that was
     /// prepared without time stops cleaning anywhere within a block.
     pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {

@@ -159,9 +159,19 @@ pub trait Persist {
         None
     }
 
-    /// The host shuts the device down: its write buffer is written to the flash, in time, so that it
-    /// [rests](Persist::rests). It takes requests as before. Events before `now` have been processed.
+    /// The host shuts the device down: its write buffer is written to the flash and half-cleaned blocks are cleaned, in
+    /// time. The caller repeats this while the device has no event and does not [rest](Persist::rests). It takes
+    /// requests as before. Events before `now` have been processed.
     fn shut_down(&mut self, _now: Time) {}
+
+    /// The device, which was shut down and rests, is on again since `now`: it has what a saved state has, and nothing
+    /// more.
+    fn turn_on(&mut self, _now: Time) {}
+
+    /// State of a device that was shut down and rests that no saved state has, if there is any.
+    fn loses(&self) -> Option<&'static str> {
+        None
+    }
 
     /// State to save, if any.
     fn save(&self) -> Option<Snapshot> {

@@ -991,10 +991,21 @@ impl Executor for Buffered {
         self.cache.pace().put_off(put_off);
     }
 
-    fn write_out(&mut self, cx: &mut Cx<'_>) {
+    fn shut_down(&mut self, cx: &mut Cx<'_>) {
+        // Whatever the room: a victim that is half moved is no state that is saved.
+        for domain in (0..cx.ftl.geometry().domains).map(Domain) {
+            if self.mover.has_victim(domain) {
+                self.cache.pace().ask(domain.0, true);
+                self.mover.ask(domain);
+            }
+        }
         self.cache.write_out(cx.ftl, cx.clock);
         self.give_jobs(cx);
         self.settle(cx);
+    }
+
+    fn turn_on(&mut self, geometry: &Geometry, now: Time) {
+        self.cache.begin_anew(geometry, self.dies.costs(), now);
     }
 
     fn reset_counts(&mut self, now: Time) {

@@ -994,8 +994,10 @@ impl Executor for Direct {
         self.puts_off = put_off;
     }
 
-    /// Nothing waits for more of its kind.
-    fn write_out(&mut self, _: &mut Cx<'_>) {}
+    /// A unit without a buffer finishes all by itself.
+    fn shut_down(&mut self, _: &mut Cx<'_>) {}
+
+    fn turn_on(&mut self, _: &Geometry, _: Time) {}
 
     fn reset_counts(&mut self, _: Time) {
         self.units.reset_effort();

@@ -109,8 +109,11 @@ pub(crate) trait Executor {
     /// Cleaning waits as long as there is room, or no longer.
     fn put_off_cleaning(&mut self, put_off: bool);
 
-    /// Writes out what waits for more of its kind.
-    fn write_out(&mut self, cx: &mut Cx<'_>);
+    /// Programs waiting pages, and moves the other pages of half-moved victims.
+    fn shut_down(&mut self, cx: &mut Cx<'_>);
+
+    /// Forgets the load: the drive is on since `now`.
+    fn turn_on(&mut self, geometry: &Geometry, now: Time);
 
     /// Counts from zero.
     fn reset_counts(&mut self, now: Time);

@@ -158,6 +158,15 @@ impl Ssd {
         self.direct.serve_offered(cx!(self));
     }
 
+    /// Writes all blocks to the flash at a shutdown.
+    pub(crate) fn empty_blocks(&mut self) {
+        for place in self.block_buffer().staying(&(0..u64::MAX)) {
+            self.block_leaves(place);
+        }
+        self.look_after_blocks();
+        self.direct.serve_offered(cx!(self));
+    }
+
     fn blocks_are_flushed(&mut self, slot: Slot) {
         if self.front.request(slot).op != Op::Flush {
             self.front.answer(slot, Status::Ok, HeldFor::default(), &mut self.clock);
