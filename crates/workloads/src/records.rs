@@ -98,9 +98,6 @@ impl Records {
         check_stated(format, options)?;
         let is_text = !matches!(format.reader, Reader::Bytes(_));
         let body = match &format.reader {
-            Reader::Line(parse) => {
-                Body::Lines { blocks: Blocks::new(input), parser: Box::new(*parse) }
-            }
             Reader::Lines(parser) => {
                 Body::Lines { blocks: Blocks::new(input), parser: parser(options, &head)? }
             }

@@ -22,7 +22,7 @@ pub(crate) struct Known(pub(crate) &'static [Pattern]);
 
 /// Pattern of a line.
 pub(crate) struct Pattern {
-    /// Text found at the beginning of every file of this pattern.
+    /// Text at the beginning of every file of this pattern; the header of a format alone in its file.
     pub(crate) needs: &'static str,
     /// The regular expression.
     pub(crate) line: &'static str,
@@ -89,7 +89,7 @@ impl Known {
         if pattern.every.is_empty() {
             parser.reading.capture();
         }
-        Ok(Box::new(Parser { every: pattern.every, ..parser }))
+        Ok(Box::new(Parser { every: pattern.every, header: pattern.needs, ..parser }))
     }
 
     fn first_strict(&self) -> Option<(&Pattern, Regex)> {
@@ -123,6 +123,8 @@ pub(super) fn of_user(options: &ReadOptions, head: &Head) -> Result<Box<dyn Line
 }
 
 struct Parser {
+    /// Beginning of a header, where files have one.
+    header: &'static str,
     /// Pattern of every line; empty if other lines are skipped.
     every: &'static str,
     line: Regex,
@@ -161,17 +163,20 @@ impl Parser {
         }
         reading.choose(seen.chosen(options.event));
         let places = line.capture_locations();
-        Ok(Parser { every: "", line, places, groups, reading })
+        Ok(Parser { every: "", header: "", line, places, groups, reading })
     }
 }
 
 impl LineParser for Parser {
     fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
         let line = line.trim_ascii_end();
-        let Parser { every, line: pattern, places, groups, reading } = self;
+        let Parser { every, header, line: pattern, places, groups, reading } = self;
         if pattern.captures_read(places, line).is_none() {
             if every.is_empty() {
                 return Ok(Line::Skip("other_lines"));
+            }
+            if !header.is_empty() && line.starts_with(header.as_bytes()) {
+                return Ok(Line::Skip("header_lines"));
             }
             let problem = "it is no line of this format".to_owned();
             return Err(LineError { problem, expected: every });
@@ -192,6 +197,7 @@ impl LineParser for Parser {
     }
 
     fn tick_ns(&self) -> Option<Time> {
-        self.reading.tick_ns()
+        // The format states the tick of such a clock.
+        self.reading.tick_ns().filter(|_| self.every.is_empty())
     }
 }

@@ -1,14 +1,11 @@
 //! The CSV form of the `CloudPhysics` traces from libCacheSim: SCSI codes in hex, times in whole
 //! seconds.
 
+use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
-use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns, commas};
+use crate::read::fields::S;
 use crate::read::head::Head;
-use crate::read::lines::Each;
-use crate::read::plain::{Plain, of_bytes};
-use crate::read::scsi;
-use crate::record::{Clock, Line, LineError, Record};
-use engine::{Op, SECTOR_BYTES};
+use crate::record::Clock;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
@@ -18,7 +15,14 @@ pub const FORMAT: Format = Format {
     ..Format::new(
         "libcachesim",
         "libCacheSim CSV: header version,time,op,size,lbn, time in s, SCSI opcode in hex, bytes",
-        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
+        Reader::Known(&Known(&[Pattern {
+            needs: HEADER,
+            line: r"^\s*\d+\s*,\s*(?<time>\d*\.?\d+)\s*,\s*(?:0x)?0*(?<op>[0-9a-fA-F]+)\s*,\s*(?<size>\d+)\s*,\s*(?<lbn>\d+)$",
+            // Codes of SPC-4 and SBC-3.
+            columns: "time=time:s,offset=lbn:sectors,size=size:bytes,op=op:8=read,28=read,a8=read,88=read,\
+                      a=write,2a=write,aa=write,8a=write,2e=write,8e=write,42=trim,35=flush,91=flush,*=skip",
+            every: HEADER,
+        }])),
         || {
             b"version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633899,28,4096,42932752\n\
               1,5633899,91,0,0\n"
@@ -28,49 +32,13 @@ pub const FORMAT: Format = Format {
 };
 
 const HEADER: &str = "version,time,op,size,lbn";
-const TIME: Field = Field::new("time", "a time in s");
-const OPCODE: Field = Field::new("op", "a SCSI operation code in hex");
-
-fn parse(line: &[u8]) -> Result<Line, LineError> {
-    if line.starts_with(b"version,") {
-        return Ok(Line::Skip("header_lines"));
-    }
-    let [_, time, op, size, sector] = commas(line).map_err(|count| columns(count, HEADER))?;
-    let at = TIME.time(time, S)?;
-    match scsi::operation(OPCODE.hex(op)?) {
-        None => Ok(Line::Skip("other_commands")),
-        Some(Op::Flush) => Ok(Line::Record(Record::flush(at, 0))),
-        Some(op) => {
-            let offset = SECTOR.u64(sector)?.checked_mul(SECTOR_BYTES);
-            let offset = offset.ok_or_else(|| SECTOR.fault(Fault::TooLarge, sector))?;
-            let extent = Extent::of(offset, BYTES.u64(size)?);
-            Ok(extent.map_err(|fault| BYTES.fault(fault, size))?.line(at, 0, op))
-        }
-    }
-}
-
-/// Parses a line with a two-digit operation that has sectors.
-#[inline]
-fn quick(text: &[u8]) -> Option<(Record, usize)> {
-    let mut line = Plain::new(text);
-    line.number()?;
-    line.byte(b',')?;
-    let at = line.decimal(9)?;
-    line.byte(b',')?;
-    let mut digit = || char::from(line.any()?).to_digit(16);
-    let code = digit()? * 16 + digit()?;
-    let op = scsi::operation(u64::from(code)).filter(|op| *op != Op::Flush)?;
-    line.byte(b',')?;
-    let bytes = line.number()?;
-    line.byte(b',')?;
-    let offset = line.number()?.checked_mul(SECTOR_BYTES)?;
-    Some((of_bytes(at, 0, op, offset, bytes)?, line.end()?))
-}
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, refused};
+    use super::super::tests::{read, refused, skipped};
     use super::*;
+    use crate::record::Record;
+    use engine::Op;
 
     #[test]
     fn lines_are_read_exactly() {
@@ -85,7 +53,10 @@ mod tests {
             handle: engine::Handle::NONE,
         };
         assert_eq!((all.len(), all[0], all[1].op, all[2].op), (3, first, Op::Read, Op::Flush));
-        refused(&FORMAT, "1,1,2x,512,1\n", "bad op \"2x\"");
+        let others = b"version,time,op,size,lbn\n1,1,12,512,1\n1,1,0x0A,512,1\n1,1,2A,512,1\n";
+        assert_eq!(read(&FORMAT, others).len(), 2);
+        assert_eq!(skipped(&FORMAT, others), [("header_lines", 1), ("other_commands", 1)]);
+        refused(&FORMAT, "1,1,2x,512,1\n", "it is no line of this format, expected version,time");
         refused(&FORMAT, "1,1,2a,0,1\n", "zero size");
     }
 }

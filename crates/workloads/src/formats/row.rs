@@ -7,15 +7,13 @@ use crate::read::head::Head;
 use crate::read::lines::LineParser;
 use crate::read::source::{Opening, Source};
 use crate::read::stated::ReadOptions;
-use crate::record::{Clock, Line, LineError};
+use crate::record::Clock;
 use engine::Time;
 use options::Invalid;
 
 /// Reader of a format.
 pub(crate) enum Reader {
-    /// Line by line, without state.
-    Line(fn(&[u8]) -> Result<Line, LineError>),
-    /// Line by line, with state or declarations.
+    /// Line by line, by code.
     Lines(ParserOf),
     /// Line by line, by the pattern of a line.
     Known(&'static Known),

@@ -4,74 +4,26 @@
 //! are optional and ignored, as the specification requires. Addresses are in blocks of 512 B, sizes
 //! in bytes.
 
+use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
-use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns};
-use crate::read::head::{Head, comma_fields, is_decimal, is_digits};
-use crate::read::lines::Each;
-use crate::read::plain::{Plain, of_bytes};
-use crate::record::{Line, LineError, Record};
-use engine::SECTOR_BYTES;
 
-pub const FORMAT: Format = Format {
-    detect: Some(|head: &Head| head.mostly(has_shape)),
-    ..Format::new(
-        "spc",
-        "SPC or UMass: ASU, first sector, bytes, R|W, time in s, separated by commas",
-        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
-        || b"0,303567,3584,w,0.000000\n1,55590,3072,R,0.000000\n0,303574,512,w,0.026214\n".to_vec(),
-    )
-};
-
-const COLUMNS: &str =
-    "5 or more columns separated by commas: ASU, first sector, bytes, R or W, time in s";
-const ASU: Field = Field::new("ASU", "the number of an application storage unit");
-const OP: Field = Field::new("opcode", "R or W");
-const TIME: Field = Field::new("time", "a time in s such as 0.026214");
-
-fn has_shape(line: &str) -> bool {
-    let fields = comma_fields(line);
-    let [asu, sector, bytes, op, time, ..] = fields[..] else { return false };
-    [asu, sector, bytes].into_iter().all(is_digits)
-        && matches!(op, "r" | "R" | "w" | "W")
-        && is_decimal(time)
-}
-
-fn parse(line: &[u8]) -> Result<Line, LineError> {
-    let mut fields = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-    let mut count = 0;
-    let [asu, sector, bytes, op, time] =
-        [(); 5].map(|()| fields.next().inspect(|_| count += 1).unwrap_or_default());
-    if count < 5 {
-        return Err(columns(count, COLUMNS));
-    }
-    let at = TIME.time(time, S)?;
-    let (asu, op) = (ASU.u32(asu)?, OP.direction(op)?);
-    let (first, length) = (SECTOR.u64(sector)?, BYTES.u64(bytes)?);
-    let offset = first.checked_mul(SECTOR_BYTES);
-    let offset = offset.ok_or_else(|| SECTOR.fault(Fault::TooLarge, sector))?;
-    let extent = Extent::of(offset, length).map_err(|fault| BYTES.fault(fault, bytes))?;
-    Ok(extent.line(at, asu, op))
-}
-
-#[inline]
-fn quick(text: &[u8]) -> Option<(Record, usize)> {
-    let mut line = Plain::new(text);
-    let asu = line.small()?;
-    line.byte(b',')?;
-    let offset = line.number()?.checked_mul(SECTOR_BYTES)?;
-    line.byte(b',')?;
-    let bytes = line.number()?;
-    line.byte(b',')?;
-    let op = line.direction()?;
-    line.byte(b',')?;
-    let at = line.decimal(9)?;
-    Some((of_bytes(at, asu, op, offset, bytes)?, line.end()?))
-}
+pub const FORMAT: Format = Format::new(
+    "spc",
+    "SPC or UMass: ASU, first sector, bytes, R|W, time in s, separated by commas",
+    Reader::Known(&Known(&[Pattern {
+        needs: "",
+        line: r"^\s*(?<asu>\d+)\s*,\s*(?<sector>\d+)\s*,\s*(?<bytes>\d+)\s*,\s*(?<op>[RrWw])\s*,\s*(?<time>\d*\.?\d+)\s*(?:,.*)?$",
+        columns: "time=time:s,device=asu,offset=sector:sectors,size=bytes:bytes,op=op",
+        every: "5 or more columns separated by commas: ASU, first sector, bytes, R or W, time in s",
+    }])),
+    || b"0,303567,3584,w,0.000000\n1,55590,3072,R,0.000000\n0,303574,512,w,0.026214\n".to_vec(),
+);
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
+    use crate::record::Record;
     use engine::Op;
 
     #[test]
@@ -98,9 +50,10 @@ mod tests {
             },
         ];
         assert_eq!(read(&FORMAT, text), expected);
-        refused(&FORMAT, "0,1,512,w\n", "4 columns, expected 5 or more");
+        let no_line = "it is no line of this format, expected 5 or more columns";
+        refused(&FORMAT, "0,1,512,w\n", no_line);
         refused(&FORMAT, "0,1,0,w,0.1\n", "zero size");
-        refused(&FORMAT, "0,99999999999999999,512,w,0.1\n", "too large a sector");
-        refused(&FORMAT, "0,1,512,x,0.1\n", "bad opcode \"x\", expected R or W");
+        refused(&FORMAT, "0,99999999999999999,512,w,0.1\n", "too large a");
+        refused(&FORMAT, "0,1,512,x,0.1\n", no_line);
     }
 }

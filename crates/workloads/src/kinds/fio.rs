@@ -147,15 +147,9 @@ impl Fio {
     fn jobs(&self, context: &Context) -> Result<(String, Vec<Job>, usize), BuildError> {
         let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
         let fault = |fault: BadLine| fault.of(&name);
-        let mut sections = parse::sections(&text).map_err(fault)?;
+        let sections = parse::sections(&text).map_err(fault)?;
         let count = sections.len();
-        let engine = sections[0].value("ioengine").unwrap_or_default();
-        let none = format!("ioengine={engine}: no job of this file reads or writes a device");
-        let none = BadLine::new(sections[0].line, none);
-        sections.retain(|it| it.value("ioengine").is_none_or(|name| !keys::without_device(name)));
-        if sections.is_empty() {
-            return Err(fault(none));
-        }
+        let sections = parse::of_device(sections).map_err(fault)?;
         let left_out = count - sections.len();
         let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>();
         let mut jobs = jobs.map_err(fault)?;

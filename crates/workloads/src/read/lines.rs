@@ -76,12 +76,6 @@ where
     }
 }
 
-impl LineParser for fn(&[u8]) -> Result<Line, LineError> {
-    fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
-        self(line)
-    }
-}
-
 /// The lines of an input, as blocks of whole lines.
 pub(crate) struct Blocks {
     input: Input,

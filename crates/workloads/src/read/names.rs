@@ -10,10 +10,28 @@ const NEEDED: [Role; 4] = [Role::Time, Role::Op, Role::Offset, Role::Size];
 /// Example of a column mapping.
 pub(crate) const EXAMPLE: &str = "time=ts,offset=lba*512,size=len,op=rw";
 
-/// The part of the example for a role.
-fn example(role: Role) -> &'static str {
+/// The part of the example that a role has, with columns that count blocks where there are some.
+fn example(role: Role, names: &[String]) -> String {
+    let like =
+        |ends: &[&str]| names.iter().find(|name| ends.iter().any(|end| plain(name).ends_with(end)));
+    if role == Role::Offset
+        && let Some(name) = like(&["lba", "lbn", "block", "blkno"])
+    {
+        return format!("offset={name}*512");
+    }
+    if role == Role::Size
+        && let Some(name) = like(&["nlb"])
+    {
+        // NVMe counts from zero.
+        return format!("size=({name}+1)*512");
+    }
+    if role == Role::Size
+        && let Some(name) = like(&["blocks", "nblk", "blkcount"])
+    {
+        return format!("size={name}*512");
+    }
     let of_role = |part: &&str| part.split_once('=').is_some_and(|(name, _)| name == role.name());
-    EXAMPLE.split(',').find(of_role).unwrap_or(EXAMPLE)
+    EXAMPLE.split(',').find(of_role).unwrap_or(EXAMPLE).to_owned()
 }
 
 /// Headers of known tables whose column names are not self-explanatory, with the mapping of their
@@ -116,10 +134,10 @@ pub(crate) fn mapped(
     if missing.is_empty() {
         return Ok(found);
     }
-    let of =
-        |word: fn(Role) -> &'static str| missing.iter().map(|role| word(*role)).collect::<Vec<_>>();
-    let problem = format!("no column says the {}", of(Role::name).join(", "));
-    Err(refusal(names, &problem, &of(example).join(",")))
+    let missing_names: Vec<&str> = missing.iter().map(|role| role.name()).collect();
+    let problem = format!("no column says the {}", missing_names.join(", "));
+    let examples: Vec<String> = missing.iter().map(|role| example(*role, names)).collect();
+    Err(refusal(names, &problem, &examples.join(",")))
 }
 
 /// The name of the column on which a mapped value is based.
@@ -228,6 +246,8 @@ mod tests {
         let expected = "no column says the time, offset, size\n  its columns: when, kind, lba\n  \
                         map them: --columns time=ts,offset=lba*512,size=len";
         assert_eq!(error, expected);
+        let blocks = mapped(&names("ts_ns,opcode,slba,nlb"), None, false, |_, _| true).unwrap_err();
+        assert!(blocks.ends_with("--columns offset=slba*512,size=(nlb+1)*512"), "{blocks}");
     }
 
     #[test]

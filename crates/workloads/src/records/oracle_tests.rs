@@ -55,7 +55,6 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     let mut told = Told::default();
     let head = Head::new(&text[..text.len().min(HEAD_BYTES)], text.len() < HEAD_BYTES, options);
     let parser: Result<Box<dyn LineParser>, Invalid> = match &format.reader {
-        Reader::Line(parse) => Ok(Box::new(*parse)),
         Reader::Lines(parser) => parser(options, &head),
         Reader::Known(known) => known.parser(options, &head),
         Reader::Bytes(_) => panic!("{} is no text", format.name),

@@ -152,10 +152,9 @@ pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     if ASYNCHRONOUS.contains(&text) {
         return Ok(false);
     }
-    let list = [ASYNCHRONOUS, SYNCHRONOUS].concat();
-    let near = nearest(text, list.iter().copied());
+    let near = nearest(text, [ASYNCHRONOUS, SYNCHRONOUS].concat());
     let near = near.map_or(String::new(), |it| format!(" (did you mean {it}?)"));
-    Err(format!("the engines that read and write a device are {}{near}", list.join(", ")))
+    Err(format!("no engine of fio that reads and writes a device, such as libaio or psync{near}"))
 }
 
 /// The message for a key that is neither honoured nor ignored.

@@ -20,6 +20,20 @@ fn sequential_requests_leave_gaps_or_go_backwards() {
 }
 
 #[test]
+fn a_job_that_is_left_out_keeps_its_barrier() {
+    let jobs = |between: &str| {
+        format!("[global]\nsize=8k\n[a]\n[b]\nioengine=cpuio\n{between}\n[c]\noffset=1m")
+    };
+    let apart = run(&jobs("stonewall"), 10_000);
+    assert_eq!(apart.iter().map(|it| it.request.lba.0 / 8).collect::<Vec<_>>(), [0, 1, 256, 257]);
+    let together = run(&jobs("stonewall=0"), 10_000);
+    assert_eq!(
+        together.iter().map(|it| it.request.lba.0 / 8).collect::<Vec<_>>(),
+        [0, 256, 1, 257]
+    );
+}
+
+#[test]
 fn runs_follow_each_random_place() {
     let found = places("[j]\nrw=randread:4\nsize=400k\nnorandommap");
     assert_eq!(found.len(), 100);

@@ -1,5 +1,6 @@
 //! The syntax of a job file: sections in brackets, one key per line, comments after `;` and `#`.
 
+use super::keys::without_device;
 use crate::script::BadLine;
 
 /// A key as written, with its value.
@@ -20,8 +21,17 @@ pub(super) struct JobSection {
 
 impl JobSection {
     /// The last value given for a key.
-    pub(super) fn value(&self, key: &str) -> Option<&str> {
+    fn value(&self, key: &str) -> Option<&str> {
         self.entries.iter().rev().find(|entry| entry.key == key)?.value.as_deref()
+    }
+
+    /// True if the job waits for all jobs before it.
+    fn waits(&self) -> bool {
+        let is_set = |entry: &Entry| match entry.key.as_str() {
+            "stonewall" | "wait_for_previous" => entry.value.as_deref() != Some("0"),
+            key => key == "wait_for",
+        };
+        self.entries.iter().any(is_set)
     }
 }
 
@@ -69,6 +79,26 @@ pub(super) fn sections(text: &str) -> Result<Vec<JobSection>, BadLine> {
         ));
     }
     Ok(jobs)
+}
+
+/// The jobs that read or write a device. A barrier of one that does not holds for the next.
+pub(super) fn of_device(sections: Vec<JobSection>) -> Result<Vec<JobSection>, BadLine> {
+    let engine = sections[0].value("ioengine").unwrap_or_default();
+    let none = format!("ioengine={engine}: no job of this file reads or writes a device");
+    let none = BadLine::new(sections[0].line, none);
+    let (mut kept, mut waits) = (Vec::new(), false);
+    for mut section in sections {
+        if section.value("ioengine").is_some_and(without_device) {
+            waits |= section.waits();
+            continue;
+        }
+        if std::mem::take(&mut waits) {
+            let line = section.line;
+            section.entries.push(Entry { line, key: "stonewall".to_owned(), value: None });
+        }
+        kept.push(section);
+    }
+    if kept.is_empty() { Err(none) } else { Ok(kept) }
 }
 
 fn entry(line: usize, text: &str) -> Result<Entry, BadLine> {

@@ -356,7 +356,10 @@ fn impossible_settings_are_refused_with_their_line() {
         ("[j]\nmax_open_zones=4", "job j: keys of zones need zonemode=zbd"),
         ("[j]\nzone_reset_frequency=2", "zone_reset_frequency=2: it is a number from 0 to 1"),
         ("[j]\niodepth=0", "0 is less than 1"),
-        ("[j]\nioengine=libiao", "the engines that read and write a device are libaio"),
+        (
+            "[j]\nioengine=libiao",
+            "no engine of fio that reads and writes a device, such as libaio or psync (did you mean libaio?)",
+        ),
         ("[j]\noffset=2g", "job j: byte 2147483648, its first, lies beyond the device"),
         ("[j]\nread_iolog=a", "read_iolog: a trace replaces a job: `ssdlab run --trace FILE`"),
         ("[j]\nioengine=net\nport=1", "line 1: ioengine=net: no job of this file reads or writes"),

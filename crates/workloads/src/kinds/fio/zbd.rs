@@ -87,7 +87,9 @@ impl ZoneKeys {
         ];
         for (key, stated, own) in stated {
             if let Some(stated) = stated.filter(|it| *it != own && *it != 0) {
-                return Err(format!("{key}={stated}: that of the device is {own}"));
+                return Err(format!(
+                    "{key}={stated}: that of the device is {own}; a job without the key takes it"
+                ));
             }
         }
         let most = self.most_open.max(self.most_open_of_job);
