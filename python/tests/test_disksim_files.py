@@ -227,6 +227,16 @@ def test_a_seek_may_be_an_equation(disks):
     assert times[30] == pytest.approx(4.6)
 
 
+def test_writes_that_settle_faster_than_reads_keep_both_seek_times(disks):
+    seek = drive_of(disks(mechanics={"Add. write settling delay": "-0.3"}))["seek"]
+    assert seek["table"] == "1: 700us, 10: 2.2ms, 99: 7.7ms"
+    assert (seek["read_settle"], seek["write_settle"], seek["head_switch"]) == (
+        "300us", "0ns", "200us",
+    )  # fmt: skip
+    with pytest.raises(InputError, match="no seek and no head switch can be shorter than 0"):
+        drive_of(disks(mechanics={"Add. write settling delay": "-0.6"}))
+
+
 def test_the_queue_and_the_bus_before_a_disk(disks):
     around = (
         block("disksim_iodriver", "D", {

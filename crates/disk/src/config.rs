@@ -58,6 +58,8 @@ options! {
         full: Duration = Duration::from_ns(17_000_000),
         /// Additional settle time of a seek before a write.
         write_settle: Duration = Duration::from_ns(500_000),
+        /// Additional settle time of a seek before a read, of drives whose writes settle faster.
+        read_settle: Duration = Duration::from_ns(0),
         /// Head switch; with a seek, the longer of the two.
         head_switch: Duration = Duration::from_ns(500_000),
     }

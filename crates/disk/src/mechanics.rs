@@ -14,6 +14,8 @@ pub(super) struct Mechanics {
     pub(super) curve: Curve,
     /// Additional settle time of a seek before a write.
     pub(super) write_settle: Time,
+    /// Additional settle time of a seek before a read.
+    pub(super) read_settle: Time,
     /// Head switch time.
     pub(super) head_switch: Time,
     /// Cylinder of the heads.
@@ -57,7 +59,8 @@ impl Mechanics {
     /// Seek time including a head switch.
     pub fn with_switch(&self, seek: Time, surface: u32, is_write: bool) -> Time {
         let time = if self.surface == surface { seek } else { seek.max(self.head_switch) };
-        if time > 0 && is_write { time + self.write_settle } else { time }
+        let settle = if is_write { self.write_settle } else { self.read_settle };
+        if time > 0 { time + settle } else { time }
     }
 
     /// Arrival at a sector, for heads that are free from `at`.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.foreign.given import SECTOR, Given
+from ssdlab.foreign.given import LARGEST, SECTOR, Given
 from ssdlab.foreign.parv import Block, Value
 
 #: Maximum number of lines in a seek curve.
@@ -130,11 +130,7 @@ def _geometry(model: Given) -> tuple[dict[str, Any], list[str]]:
         "trackSwitchPlusRotation",
     )  # fmt: skip
     mechanics.neutral("Percent error in rpms")
-    seek = {"table": _seek_table(mechanics, cylinders)}
-    for key, name in (("write_settle", "Add. write settling delay"),
-                      ("head_switch", "Head switch time")):  # fmt: skip
-        if (ms := mechanics.number(name)) is not None:
-            seek[key] = _ms(ms)
+    seek = _seek(mechanics, cylinders)
     device = {
         "capacity": f"{sectors * SECTOR}B",
         "rpm": round(rpm) if rpm else None,
@@ -185,8 +181,27 @@ def _zones(layout: Given) -> str:
     return ", ".join(written)
 
 
-def _seek_table(mechanics: Given, cylinders: int) -> str:
-    """Seek times by distance."""
+def _seek(mechanics: Given, cylinders: int) -> dict[str, str]:
+    """Seek times. With a negative settling delay of writes, reads settle later than writes."""
+    points = _seek_points(mechanics, cylinders)
+    switch = mechanics.number("Head switch time")
+    settle = mechanics.number("Add. write settling delay", least=-LARGEST) or 0.0
+    earlier = max(0.0, -settle)
+    if earlier > min([ms for _, ms in points] + ([] if switch is None else [switch])):
+        value = Value(f"{settle:g}", mechanics.block.line)
+        problem = "no seek and no head switch can be shorter than 0"
+        raise mechanics.wrong("Add. write settling delay", value, problem)
+    seek = {
+        "table": ", ".join(f"{distance}: {_ms(ms - earlier)}" for distance, ms in points),
+        "write_settle": _ms(max(0.0, settle)),
+    }
+    if switch is not None:
+        seek["head_switch"] = _ms(switch - earlier)
+    return seek | ({"read_settle": _ms(earlier)} if earlier else {})
+
+
+def _seek_points(mechanics: Given, cylinders: int) -> list[tuple[int, float]]:
+    """Seek times by distance, ms."""
     kind = mechanics.left.pop("Seek type", None)
     used = {
         "extracted": lambda: _curve(mechanics),
@@ -202,7 +217,7 @@ def _seek_table(mechanics: Given, cylinders: int) -> str:
         "Full seek curve", "HPL seek equation values", "First ten seek times",
     ):  # fmt: skip
         mechanics.left.pop(name, None)
-    return ", ".join(f"{distance}: {_ms(ms)}" for distance, ms in points)
+    return points
 
 
 def _curve(mechanics: Given) -> Iterator[tuple[int, float]]:

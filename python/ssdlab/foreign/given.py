@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,19 +54,21 @@ class Given:
         del self.left[name]
         return Given(value.said)
 
-    def number(self, name: str, most: float = LARGEST) -> float | None:
-        """The parameter's value as a number from 0; None if absent."""
+    def number(self, name: str, most: float = LARGEST, least: float = 0.0) -> float | None:
+        """The value of a parameter as a number from `least` to `most`; None if absent."""
         value = self.left.pop(name, None)
-        return None if value is None else self.as_number(name, value, most)
+        return None if value is None else self.as_number(name, value, most, least)
 
-    def as_number(self, name: str, value: Value, most: float = LARGEST) -> float:
-        """A value as a number from 0."""
+    def as_number(
+        self, name: str, value: Value, most: float = LARGEST, least: float = 0.0
+    ) -> float:
+        """A value as a number."""
         try:
-            number = float(value.said) if isinstance(value.said, str) else -1.0
+            number = float(value.said) if isinstance(value.said, str) else math.nan
         except ValueError:
-            number = -1.0
-        if not 0 <= number <= most:
-            raise self.wrong(name, value, f"expected a number from 0 to {most:g}")
+            number = math.nan
+        if not least <= number <= most:
+            raise self.wrong(name, value, f"expected a number from {least:g} to {most:g}")
         return number
 
     def whole(self, name: str, least: int = 1) -> int | None:

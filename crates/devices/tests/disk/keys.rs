@@ -91,6 +91,7 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         ("seek.mean", curve(), json!("5ms"), "read", true),
         ("seek.full", curve(), json!("10ms"), "near", false),
         ("seek.write_settle", none(), json!("2ms"), "write", true),
+        ("seek.read_settle", none(), json!("2ms"), "read", true),
         ("seek.head_switch", none(), json!("5ms"), "near", true),
         ("overhead.read_hit", none(), json!("3ms"), "hits after writes", true),
         ("overhead.read_hit_after_write", none(), json!("3ms"), "hits after writes", true),
