@@ -4,9 +4,9 @@
 //! of a run without writes) are null, never zero.
 //!
 //! A rejected request is counted by its status only: latencies, rates, bytes and time series cover
-//! successful requests. So `workload.asked = workload.warm_up + host.all.requests + host.all.failed
-//! + workload.unanswered`, where `workload.warm_up` counts the completed requests that arrived
-//! during the warm-up.
+//! successful requests. So
+//! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
+//! where `workload.warm_up` counts the completed requests that arrived during the warm-up.
 
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};

@@ -4,8 +4,8 @@
 //! Known (`DiskANN`: Subramanya et al., `NeurIPS` 2019): a node of the graph holds its vector and
 //! up to R neighbours, and as many nodes as fit are packed into a sector of 4 KiB. A search keeps a
 //! list of L candidates and reads the W best unread ones in parallel, until none is left. Nodes
-//! near the entry are cached. A search thus takes about log_R N hops to approach the target and L/W
-//! hops to read its list, minus the cached hops. Assumed: all nodes are equally likely to be read,
+//! near the entry are cached. A search thus takes about `log_R N` hops to approach the target and
+//! L/W hops to read its list, minus the cached hops. Assumed: all nodes are equally likely to be read,
 //! and computation takes no time.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
