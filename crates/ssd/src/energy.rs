@@ -5,20 +5,19 @@
 //! wait. Energy counts for data transfers, not for waiting. Reads that rebuild the map after a
 //! power cut are left out.
 
-use super::Ssd;
 use super::config::{SsdConfig, SsdEnergy};
 use super::flash::Effort;
-use crate::device::energy::{self, EnergyReport};
-use engine::{Followed, Time};
+use crate::device::energy;
+use engine::Time;
 
 /// Energy of efforts, joules.
-struct Taken {
-    flash: f64,
-    bus: f64,
+pub(crate) struct Taken {
+    pub flash: f64,
+    pub bus: f64,
 }
 
 impl SsdEnergy {
-    fn of(&self, effort: &Effort, scale: u32) -> Taken {
+    pub(crate) fn of(&self, effort: &Effort, scale: u32) -> Taken {
         let volts = self.voltage.volts();
         let drawn =
             |current: options::Current, ns: Time| volts * current.amperes() * energy::seconds(ns);
@@ -62,47 +61,5 @@ impl Joules {
     pub(crate) fn at(&self, effort: &Effort, now: Time) -> f64 {
         let taken = self.energy.of(effort, self.scale);
         taken.flash + taken.bus + self.constant_watts * energy::seconds(now)
-    }
-}
-
-impl Ssd {
-    fn taken(&self, effort: &Effort) -> Taken {
-        self.config.energy.of(effort, self.config.scale)
-    }
-
-    /// Adds the energy so far to the sampled figures.
-    pub(crate) fn with_energy(&self, figures: Followed) -> Followed {
-        if !self.config.energy.is_known() {
-            return figures;
-        }
-        let taken = self.taken(&self.seen().effort());
-        energy::follow(figures, taken.flash + taken.bus)
-    }
-
-    /// Energy of a run until `end`, if known.
-    pub(crate) fn energy(&self, end: Time) -> Option<EnergyReport> {
-        let config = &self.config.energy;
-        if !config.is_known() {
-            return None;
-        }
-        let spent = self.spent(end);
-        let taken = self.taken(&self.seen().effort());
-        let reads = self.taken(&self.seen().effort_of_reads(&self.ftl.counters));
-        let (standby, controller) = (config.standby_watts(&self.config), config.controller.watts());
-        let seconds = energy::seconds(spent.time);
-        let busy: Time = spent.units.iter().map(|unit| unit.busy_ns).sum();
-        let all = spent.time as f64 * spent.units.len() as f64;
-        Some(EnergyReport {
-            time_ns: spent.time,
-            flash: taken.flash,
-            bus: taken.bus,
-            controller: controller * seconds,
-            idle: standby * seconds,
-            reads: Some(reads.flash + reads.bus),
-            constant_watts: controller + standby,
-            utilisation: if all > 0.0 { busy as f64 / all } else { 0.0 },
-            devices: 1,
-            ..EnergyReport::default()
-        })
     }
 }

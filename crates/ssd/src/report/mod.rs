@@ -1,5 +1,6 @@
 //! Report of a drive after a run: counters, garbage collection, wear, and utilisation.
 
+mod energy;
 mod fdp;
 mod fdp_warnings;
 mod health;
