@@ -143,7 +143,7 @@ impl Pace {
         }
     }
 
-    /// The same of a drive that is on since an instant, at which its windows begin.
+    /// This pace with windows that begin at `now`, when the drive is turned on.
     pub(super) fn since(self, now: Time) -> Pace {
         Pace { began: now, last: (0, now), through: now, window: (now, 0, 0), ..self }
     }
