@@ -150,6 +150,7 @@ static void going_on(const char *folder)
     for (uint64_t i = 0; i < 100; i++)
         CHECK(ask(drive, 1000 * i, of(SSDLAB_WRITE, i % 40 * 4096, 4096)) == SSDLAB_OK);
     CHECK(advance(drive, SSDLAB_NEVER, &answers) == 100);
+    CHECK(ssdlab_save(drive, "it.drive") == SSDLAB_AT_WORK && ssdlab_shut_down(drive) == SSDLAB_OK);
     while (ssdlab_next_event_ns(drive) != SSDLAB_NEVER)
         advance(drive, ssdlab_next_event_ns(drive), &answers);
     char path[512], setting[600];
