@@ -303,7 +303,7 @@ AROUND = [
     ({"around": CACHE + "instantiate [ c0 ] as C"}, "disksim_ctlr C: a controller with a cache"),
     ({"around": SIMPLE + "instantiate [ s0 ] as S"}, "disksim_simpledisk S: a drive of this kind"),
     ({"mechanics": {"Seek type": "linear"}}, "Seek type: choose from extracted, hpl"),
-    ({"mechanics": {"Add. write settling delay": "-0.5"}}, "settling delay: expected a number"),
+    ({"mechanics": {"Add. write settling delay": "soon"}}, "settling delay: expected a number"),
     ({"mechanics": {"Full seek curve": "no.seek"}}, "the seek curve cannot be read: No such file"),
     ({"seek": "3\n1, 2\nsecret word\n"}, "its line 3 is not a distance, a comma and ms"),
     ({"disk": {"Model": "source no.model"}}, "Model: the file of the model is"),
@@ -338,7 +338,7 @@ PAUSES = {"ssd-sw5m.parv", "ssd-rw5m.parv", "ssd-iozone.parv", "ssd-postmark.par
 TRACED = {"atlas10k": 0.268, "barracuda": 0.349, "cheetah9LP": 0.107, "hp_c3323a": 0.306}
 NOT_HERE = {
     "hp_c2247a": "hp_c2247a.diskspecs:74: Extra write disconnect",
-    "dec_rz26": "dec_rz26_validate.model:30: Add. write settling delay: expected",
+    "dec_rz26": "dec_rz26.parv:168: disksim_synthgen: Probability of time-critical request",
     "ascii": "hp_c2249a.diskspecs:", "hplajw": "hp_c2249a.diskspecs:",
     "synthopen": "synthopen.parv:147: disksim_logorg org0: drives of different kinds",
     "synthclosed": "synthclosed.parv:185: disksim_synthgen: the load of 5 generators",
