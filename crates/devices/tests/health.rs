@@ -1,6 +1,6 @@
 //! Health in `NVMe`'s terms: what is used up, what spare is left, and what a drive warns of.
 
-use crate::common;
+use crate::common::{self, depth::depth};
 use devices::array::ArrayConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{HealthReport, SPARE_THRESHOLD, Ssd, SsdConfig, data_units};
@@ -32,14 +32,14 @@ fn health(device: &dyn Model) -> HealthReport {
     HealthReport::of(device.report(0).section("health").unwrap())
 }
 
-/// A life from new to the end, asked for its health after every few writes.
+/// A life from new to the end, asked for its health after every few writes; at night after each.
 fn life(device: &mut dyn Model) -> Vec<HealthReport> {
     let mut random = Xoshiro256::new(1, 0);
-    let (mut seen, mut written) = (vec![health(device)], 0);
+    let (mut seen, mut written, every) = (vec![health(device)], 0, depth(16, 16, 1));
     while !device.has_ended() {
         device.write_untimed(random.below(device.preparable_pages()));
         written += 1;
-        if written % 16 == 0 || device.has_ended() {
+        if written % every == 0 || device.has_ended() {
             seen.push(health(device));
         }
     }

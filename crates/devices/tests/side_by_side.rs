@@ -1,7 +1,7 @@
 //! Drives that are overwritten in parts, side by side, have the state that one thread gives them, to the bit;
 //! and what cannot be divided says why.
 
-use crate::common::{fill, seeds};
+use crate::common::{depth::depth, fill, seeds};
 use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, Detector, FillOrder, FreeOrder, Frontiers, HotCold, Interleave,
@@ -222,12 +222,13 @@ fn drives_that_cannot_be_divided_name_the_shared_state() {
 /// Whatever a thread more may do, no block wears out before the parts are one again.
 #[test]
 fn parts_end_before_blocks_wear_out() {
-    let config = SsdConfig { wear: Wear { rated_cycles: 20, ..Wear::default() }, ..drawn(3) };
+    let rated_cycles = depth(20, 20, 40) as u32;
+    let config = SsdConfig { wear: Wear { rated_cycles, ..Wear::default() }, ..drawn(3) };
     let mut ssd = Ssd::new(&config, 3).unwrap();
     let pages = ssd.preparable_pages();
     Prepare::divide(&mut ssd, 2).unwrap();
     let sure = Prepare::overwrites_divided(&ssd);
-    assert_eq!(sure, 9);
+    assert_eq!(sure, u64::from(rated_cycles / 2 - 1));
     let mut stretches = 0;
     while let count @ 1.. = Prepare::overwrites_divided(&ssd) {
         assert!(count <= sure);
@@ -237,8 +238,13 @@ fn parts_end_before_blocks_wear_out() {
     }
     Prepare::unite(&mut ssd);
     assert_eq!(ssd.account(0).wear.expired_blocks, 0);
-    assert!(stretches > 50 && ssd.account(0).wear.max_erases > 17, "{stretches}");
+    let most = ssd.account(0).wear.max_erases;
+    assert!(
+        stretches > 2 * u64::from(rated_cycles) && most > rated_cycles * 17 / 20,
+        "{stretches}"
+    );
     let mut ended = Ssd::new(&config, 3).unwrap();
-    Draws { seed: 1, pages, count: 50 * pages }.each(&mut |batch| ended.overwrite_untimed(batch));
+    Draws { seed: 1, pages, count: 5 * u64::from(rated_cycles) / 2 * pages }
+        .each(&mut |batch| ended.overwrite_untimed(batch));
     assert_eq!(Prepare::divide(&mut ended, 2), Err("the drive has reached end of life"));
 }

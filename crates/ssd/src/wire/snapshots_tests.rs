@@ -1,5 +1,8 @@
 //! Snapshots behind a write buffer against a model that copies everything, in time and without.
 
+#[path = "../../../devices/tests/common/depth.rs"]
+mod depth;
+
 use crate::Ssd;
 use crate::config::{Cleaning, Fill, Frontiers, Pace, Program, Reclaim, SnapshotKeys, SsdConfig};
 use crate::device::Prepare;
@@ -217,7 +220,7 @@ fn compare(config: &SsdConfig, is_timed: bool, seed: u64) -> (SnapshotsReport, u
             let all: Vec<u64> = (0..30).map(|_| random.below(range)).collect();
             trial.prepare(&all);
         }
-        if id % 40 == 0 {
+        if id % depth::depth(40, 40, 20) == 0 {
             trial.check(is_roomy);
         }
     }
