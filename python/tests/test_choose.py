@@ -9,7 +9,7 @@ import pytest
 from small_drives import FAST, SLOW, recorded
 
 import ssdlab as package
-from ssdlab import choosing
+from ssdlab import choosing, sizing
 from ssdlab.catalogue import devices
 from ssdlab.sizing.trial import Goal
 
@@ -190,6 +190,42 @@ def test_the_table_and_json_on_the_command_line(here, ssdlab):
 def test_wrong_input_is_refused(here, refused, words, said):
     recorded(here / "it.parquet", requests=20)
     assert said in refused("choose", "--trace", "it.parquet", "--device", "fast.toml", *words)
+
+
+def test_a_load_without_a_trace_is_chosen_and_sized_for(here, ssdlab):
+    (here / "it.fio").write_text("[a]\nrw=randread\nbs=4k\niodepth=2\nsize=4m\n")
+    only = ["--device", "fast.toml", "--drives", 1, "--json", "-"]
+    for load in ("4K random read, 2 K IOPS, over 40 MB", "it.fio", "random-read"):
+        done = ssdlab("choose", "--load", load, "--p99", "1s", "--price", "fast.toml=9", *only)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["best"] == "fast.toml" and found["load"] == load and found["trace"] is None
+        years = [it for it in found["goals"] if it["figure"] == "years"]
+        assert len(years) == ("IOPS" in load), "only a load with a pace has a lifetime"
+    sized = json.loads(ssdlab("size", "--load", "it.fio", "--p99", "1s", *only).stdout)
+    assert sized["best"]["drives"] == 1
+    # A job that reaches more than a drive takes more drives.
+    (here / "it.fio").write_text("[a]\nrw=randread\nbs=4k\niodepth=2\nsize=400m\n")
+    words = ["--load", "it.fio", "--p99", "1s", "--device", "fast.toml", "--json", "-"]
+    sized = json.loads(ssdlab("size", *words, "--drives", 4).stdout)
+    assert sized["best"]["drives"] == 2
+    shared = sizing.load.Load("it", job=here / "it.fio").share(800 * 2**20)
+    assert "size=50%" in shared["job"]
+    done = ssdlab("size", *words, "--drives", 1)
+    assert done.returncode == 2 and "it.fio: reaches 400 MiB, and 1 drives have" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("called", "words", "said"),
+    [
+        ("choose", [], "--trace and --load: none is given"),
+        ("size", ["--trace", "t", "--load", "4K reads"], "both say a load; keep one"),
+        ("size", ["--load", "4K reads"], "4K reads: no target: a load without a pace tells no"),
+        ("choose", ["--load", "4K reads and fire"], '"fire" is not understood'),
+    ],
+)
+def test_a_load_that_is_none_is_refused(here, refused, called, words, said):
+    assert said in refused(called, *words, "--device", "fast.toml")
 
 
 def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):

@@ -165,11 +165,15 @@ def test_watts_and_prices_of_the_catalogue_are_known():
     keys = {"workload.requests": 2000}
     why = found("samsung-pm9a3", "random-read", keys, SETTINGS | {"goal": "watts"})
     assert 3.5 < why.before < 11 and "data sheet" in why.metric.why
-    with pytest.raises(InputError, match=r"cost.device_dollars=170, the catalogue's price"):
-        found("samsung-pm9a3", "random-read", keys, SETTINGS | {"goal": "cost"})
     asked = SETTINGS | {"goal": "cost"}
-    priced = found("samsung-pm9a3", "random-read", keys | {"cost.device_dollars": 170}, asked)
+    priced = found("samsung-pm9a3", "random-read", keys, asked)
     assert priced.before == pytest.approx(170, rel=0.01)
+    assert "the catalogue, an assumption of 2025" in priced.metric.why
+    own = found("samsung-pm9a3", "random-read", keys | {"cost.device_dollars": 140}, asked)
+    assert own.before == pytest.approx(140, rel=0.01)
+    changed = keys | {"device.over_provisioning": 0.3}
+    with pytest.raises(InputError, match=r"cost.device_dollars=170, the catalogue's price"):
+        found("samsung-pm9a3", "random-read", changed, asked)
 
 
 def test_the_two_best_settings_are_tried_together():

@@ -27,7 +27,7 @@ from ssdlab.cli.options import ExamplesFirst
     ],
 )  # fmt: skip
 @click.argument("what", required=False)
-@click.option("--load", metavar="TEXT", help="The load in words and numbers, instead of a file.")
+@shared.LOAD
 @click.option(
     "--need", metavar="TEXT", help="Capacity, years, latencies: 4TB,5y,p99=2ms,read.p99.9=5ms."
 )

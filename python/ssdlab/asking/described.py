@@ -18,8 +18,6 @@ class Asked:
     """A load with its description."""
 
     load: Load
-    is_paced: bool
-    """True if the load is open (arrival times are given); False if closed (fixed queue depth)."""
     read: Sequence[str]
     """Sentences on the data read."""
     assumed: Sequence[str]
@@ -28,6 +26,11 @@ class Asked:
     """Data that would make the answer more certain."""
     read_share: float | None = None
     """Share of reads, if known."""
+
+    @property
+    def is_paced(self) -> bool:
+        """True if the load is open (arrival times are given); False if closed (fixed depth)."""
+        return self.load.is_paced
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,17 @@ def of_words(text: str) -> Asked:
         assumed.append("arrivals at random times, whatever is outstanding (say QD 16 for a limit)")
     stated = _keys(keys, rate, depth, threads)
     touched = found.get("touches_bytes")
-    load = Load(text, keys=stated, touches_bytes=None if touched is None else float(touched))
+    load = Load(
+        text,
+        keys=stated,
+        touches_bytes=None if touched is None else float(touched),
+        is_paced=rate is not None,
+    )
     pace = f"{float(rate):,.0f} requests a second" if rate else f"{float(depth or 1):g} outstanding"
     pattern = f"{100 * float(reads):g} % reads of {size(block)}"
     read = [f"Load: {pattern}, {100 * float(found['random_share']):g} % random, {pace}."]
     surer = ["a trace of the load: blktrace or bpftrace for ten minutes of the busiest hour"]
-    return Asked(load, rate is not None, read, assumed, surer, float(reads))
+    return Asked(load, read, assumed, surer, float(reads))
 
 
 def _keys(

@@ -9,8 +9,9 @@ from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons
 from ssdlab.choosing.display import prices
 from ssdlab.results.facts import tail
-from ssdlab.sizing import life, life_of
+from ssdlab.sizing import life_of
 from ssdlab.sizing.display import goals_text
+from ssdlab.under_load import life_text as life
 from ssdlab.units import decimal_size, dollars, duration
 
 HEAD = f"{'drive':<20}{'':>4}{'capacity':>9}{'read p99':>9}{'write p99':>10}{'life':>20}"

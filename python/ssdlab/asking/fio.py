@@ -50,8 +50,8 @@ def read(path: Path, found: Mapping[str, Any]) -> Asked:
         "the whole drive is in use, filled and overwritten before",
     ]
     surer = ["the job file itself (ssdlab ask FILE.fio), which has every option of the job"]
-    load = Load(f"{path.name}, {name}", keys=keys)
-    return Asked(load, False, stated, assumed, surer, reads / (reads + writes))
+    load = Load(f"{path.name}, {name}", keys=keys, is_paced=False)
+    return Asked(load, stated, assumed, surer, reads / (reads + writes))
 
 
 def _iops(job: Mapping[str, Any], kind: str) -> float:

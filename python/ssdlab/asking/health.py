@@ -12,10 +12,9 @@ from ssdlab._core import InputError
 from ssdlab.asking import what as things
 from ssdlab.asking.lines import wrapped
 from ssdlab.catalogue import devices
-from ssdlab.choosing.reasons import RATED_YEARS
 from ssdlab.foreign import smart
 from ssdlab.running import Experiment
-from ssdlab.sizing.trial import DAYS
+from ssdlab.under_load import DAYS, RATED_YEARS
 from ssdlab.units import SIZE, decimal_size, size
 
 #: Ratio of the two shares of life used (rating, flash) above which they disagree.

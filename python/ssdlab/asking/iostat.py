@@ -102,7 +102,7 @@ def _asked(
     if len(samples) == 1 and not first_is_boot:
         surer.append("several reports (iostat -xt 10 60): a lone one is the mean since the start")
     load = of_streams(f"{path.name}, {chosen}", streams)
-    return Asked(load, True, read_, assumed, surer, mean.reads / mean.iops)
+    return Asked(load, read_, assumed, surer, mean.reads / mean.iops)
 
 
 def _mean(samples: Sequence[Sample]) -> Sample:

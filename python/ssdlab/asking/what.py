@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssdlab import sources
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.asking import described, fio, iostat
 from ssdlab.asking.described import Asked
+from ssdlab.running import Experiment
 from ssdlab.sizing.load import Load
 
 #: Bytes read to detect the kind of a file.
 HEAD = 65_536
+#: Kinds of workloads whose requests follow answers, without arrival times.
+CLOSED = ("closed", "jesd219", "jobs")
 #: Larger texts are traces.
 MOST_TEXT = 64 * 2**20
 
@@ -32,7 +35,7 @@ def of(
     if what is not None and text is not None:
         raise InputError(f"{what} and --load {text}: both say a load; keep one")
     if text is not None:
-        return described.of_words(text)
+        return of_text(text)
     if what is None:
         raise InputError(
             "nothing is asked: name a trace, results of fio, iostat -x or smartctl -j, or describe "
@@ -69,6 +72,42 @@ def of(
     if re.search(r"^\s*\[\w+\]\s*$", head, re.MULTILINE) and re.search(r"^\s*rw=", head, re.M):
         raise InputError(f"{what}: this is a job of fio; give it the ending .fio")
     return _trace(path, columns, assignments)
+
+
+def of_text(text: str) -> Asked:
+    """The load of `--load`: words and numbers, a preset of a workload, or a file of a load.
+
+    Raises `InputError`.
+    """
+    if text in {name for name, _ in _core.list("workloads") or ()}:
+        return _preset(text)
+    if os.path.isfile(text):
+        return of(text, None)
+    return described.of_words(text)
+
+
+def load_of(
+    trace: Path | None, text: str | None, columns: str | None, assignments: Sequence[str] = ()
+) -> Load:
+    """The load of `--trace` or `--load`. Raises `InputError` for both and for none."""
+    if (trace is None) == (text is None):
+        given = "both say a load; keep one" if text else "none is given; one of them says the load"
+        raise InputError(f"--trace and --load: {given}")
+    if trace is None:
+        return of(None, text, None, None, assignments).load
+    if trace.suffix in sources.OTHERS:
+        return _job(trace).load
+    return Load.of(trace, columns)
+
+
+def _preset(name: str) -> Asked:
+    keys = {"workload.preset": name}
+    stack = layers.from_options([f"workload.preset={name}"])
+    kind = Experiment._from_layers(stack).to_dict()["workload"]["kind"]
+    load = Load(name, keys=keys, is_paced=kind not in CLOSED)
+    read = [f"Load: {name}, a preset of a workload (`ssdlab show {name}`)."]
+    surer = ["a trace of your load: blktrace or bpftrace for ten minutes of the busiest hour"]
+    return Asked(load, read, ["the preset as it is"], surer)
 
 
 def refuse_folder(path: Path) -> None:
@@ -126,7 +165,7 @@ def _job(path: Path) -> Asked:
     read = [f"Load: {path.name}, {kind}, as ssdlab run takes it."]
     assumed = ["the job as it is, cut after its first requests where it is longer"]
     surer = ["the results of this job on a drive of yours (fio --output-format=json)"]
-    return Asked(Load(path.name, job=path), False, read, assumed, surer)
+    return Asked(Load(path.name, job=path, is_paced=False), read, assumed, surer)
 
 
 def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked:
@@ -157,4 +196,4 @@ def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked
         surer.append("a longer trace: ten minutes at least, of the busiest hour")
     surer.append("how much the drives hold (--need 4TB): a trace shows only what it touches")
     surer.append("a measured drive: ssdlab calibrate fits a preset to measurements of yours")
-    return Asked(load, True, read, assumed, surer, reads)
+    return Asked(load, read, assumed, surer, reads)

@@ -109,7 +109,7 @@ class Choice:
 
 
 def choose(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Load,
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
@@ -125,7 +125,7 @@ def choose(
     seed: int = 42,
     told: Told | None = None,
 ) -> Choice:
-    """Try all drives of the catalogue under a trace, in order of cost.
+    """Try all drives of the catalogue under a trace or another load, in order of cost.
 
     `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the minimum
     lifetime, by default 5 if a run or a rating yields one; `need` further ones as `ssdlab cost` has
@@ -139,7 +139,7 @@ def choose(
     >>> import ssdlab
     >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
     """
-    load = Load.of(Path(path), columns)
+    load = path if isinstance(path, Load) else Load.of(Path(path), columns)
     need = _need(need)
     limit = sizing.YEARS if years is None else years
     rows = market.with_own(None if catalogue is None else Path(catalogue))
@@ -147,7 +147,9 @@ def choose(
     names = unique(drives) or [*rows]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
-    goals.append(Goal("years", limit, at_least=True, if_known=years is None))
+    # A closed loop writes as fast as the drive allows: no drive lasts years.
+    if years is not None or load.is_paced:
+        goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
     notes = trace.notes(load, assignments)
     requested = Asked(load, goals, terms, gigabytes, most, assignments, seed)

@@ -27,7 +27,8 @@ from ssdlab.units import TIME
         ("all drives that are tried", "ssdlab list devices"),
     ],
 )  # fmt: skip
-@click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to serve.")
+@click.option("--trace", metavar="FILE", type=PATH, help="The trace to serve.")
+@shared.LOAD
 @COLUMNS
 @click.option("--p99", metavar="TIME", help="Maximum p99 latency, such as 2ms.")
 @click.option("--p999", metavar="TIME", help="Maximum p99.9 latency.")
@@ -59,7 +60,8 @@ from ssdlab.units import TIME
 @shared.numbers
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def choose(
-    trace: Path,
+    trace: Path | None,
+    load: str | None,
     columns: str | None,
     p99: str | None,
     p999: str | None,
@@ -75,7 +77,7 @@ def choose(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Compare the drives on sale under a trace, in order of cost.
+    """Compare the drives on sale under a trace or another load, in order of cost.
 
     Each is simulated as it is sold, preconditioned and under the trace, with as few drives as meet
     the targets. Exit status 1 if none does.
@@ -83,11 +85,14 @@ def choose(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         delivery.refuse(json_file, forms.CHOICE)
+    from ssdlab.asking import what
+
+    asked = what.load_of(trace, load, columns, assignments)
     interrupted: choosing.InterruptedChoice | None = None
     with terminal.steps(sys.stderr, "choosing", quiet) as bar:
         try:
             found = choosing.choose(
-                trace,
+                asked,
                 p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
                 p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
                 years=years,
@@ -98,7 +103,6 @@ def choose(
                 catalogue=own_catalogue,
                 power_dollars_per_kwh=power_dollars_per_kwh,
                 assignments=assignments,
-                columns=columns,
                 seed=seed,
                 told=None if bar is None else lambda _, done, all_: bar(done, all_),
             )

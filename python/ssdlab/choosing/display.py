@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab.choosing import Choice, Offer
-from ssdlab.sizing import life, life_of
+from ssdlab.sizing import life_of
 from ssdlab.sizing.display import goals_text
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines
+from ssdlab.under_load import life_text as life
 from ssdlab.units import decimal_size, dollars, duration
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from ssdlab import portable, sizing
+from ssdlab import portable, sizing, under_load
 from ssdlab.choosing import reasons
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
@@ -47,17 +47,24 @@ class Hunt:
     asked: Asked
     names: Sequence[str]
     told: Told | None = None
+    #: True to leave the cheapest unconfirmed.
+    is_brief: bool = False
     offers: dict[str, Offer] = field(default_factory=dict)
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
         """Try all drives; an interruption stops the runs and keeps `offers`."""
         try:
-            self._screen()
-            self._with_more_drives()
-            self._confirm()
+            self.try_all()
         finally:
             self._cancelled.set()
+
+    def try_all(self) -> None:
+        """Try all drives, and confirm the cheapest; the hunt can be run again."""
+        self._screen()
+        self._with_more_drives()
+        if not self.is_brief:
+            self._confirm()
 
     def found(self) -> list[Offer]:
         """The drives tried: suitable ones first, in order of cost; then the others, nearest to the
@@ -185,7 +192,7 @@ class Hunt:
             return asked.terms.without_trial(drive, f"{room}; --drives {asked.most} are allowed")
         design = Design(count or max(search.fit.fewest_drives, least), None)
         trial = search.trial(design)
-        trial.least_evenness = reasons.EVEN if asked.terms.dwpd(drive) else 0.0
+        trial.least_evenness = under_load.EVEN if asked.terms.dwpd(drive) else 0.0
         if effort is BRIEF:
             add_seeds(trial, asked.seed, 1, cancelled=self._cancelled)
         else:

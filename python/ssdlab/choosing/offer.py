@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ssdlab import layers, sources
+from ssdlab import layers, sources, under_load
 from ssdlab.choosing import reasons
 from ssdlab.datasheet import given
 from ssdlab.market import Rated, shipped
 from ssdlab.results.facts import tail
-from ssdlab.sizing.trial import DAYS, Trial
+from ssdlab.sizing.trial import Trial
+from ssdlab.under_load import DAYS, RATED_YEARS, UnderLoad
 
 HOURS_PER_DAY = 24
 
@@ -31,8 +31,8 @@ class Offer:
     #: Dollars per drive, None if unknown; and whether that is an assumption.
     price: float | None
     is_assumed: bool
-    #: Power per drive under this load, watts; None if it is not known.
-    watts: float | None
+    #: Life, p99, watts and dollars of all drives under this load; None without a run.
+    figures: UnderLoad | None
     power_dollars: float
     #: Rated drive writes a day, over five years.
     dwpd: float | None
@@ -71,7 +71,7 @@ class Offer:
     @property
     def all_watts(self) -> float | None:
         """Power of all drives, watts."""
-        return None if self.watts is None else self.drives * self.watts
+        return None if self.figures is None else self.figures.watts.value
 
     @property
     def life(self) -> tuple[float | None, bool]:
@@ -82,9 +82,9 @@ class Offer:
         """The row in the form of `ssdlab choose --json`."""
         lasts, is_rated = self.life
         trial = self.trial
-        figures: dict[str, Any] = {}
+        measured: dict[str, Any] = {}
         if trial is not None:
-            figures = {
+            measured = {
                 "capacity_bytes": trial.capacity_bytes,
                 "seeds": [results.experiment.run.seed for results in trial.found],
                 **{
@@ -101,7 +101,7 @@ class Offer:
             "meets": self.meets,
             "why_not": self.why or None,
             "drives": self.drives,
-            **figures,
+            **measured,
             "years": None if lasts in (None, float("inf")) else lasts,
             "unlimited": lasts == float("inf"),
             "years_by_rating": is_rated,
@@ -112,6 +112,7 @@ class Offer:
             "power_dollars": self.power_dollars,
             "dollars": self.dollars,
             "how": [*self.how],
+            "figures": None if self.figures is None else self.figures.to_dict(),
             "command": self.command,
         }
 
@@ -144,13 +145,26 @@ class Terms:
     ) -> Offer:
         """The offer of a simulated drive."""
         price, is_assumed = self.price(drive)
-        watts = _watts(trial, self.rated(drive))
+        figures = self.figures(drive, trial)
+        watts = figures.watts.value
         power = 0.0
         if self.power_dollars_per_kwh is not None and watts is not None:
-            kwh = trial.design.drives * watts / 1e3 * self.years * DAYS * HOURS_PER_DAY
+            kwh = watts / 1e3 * self.years * DAYS * HOURS_PER_DAY
             power = kwh * self.power_dollars_per_kwh
         rated = self.dwpd(drive)
-        return Offer(drive, trial, why, price, is_assumed, watts, power, rated, command, how)
+        return Offer(drive, trial, why, price, is_assumed, figures, power, rated, command, how)
+
+    def figures(self, drive: str, trial: Trial) -> UnderLoad:
+        """Life, p99, watts and dollars of a trial's drives."""
+        row = replace(self.rated(drive) or Rated(drive), dwpd=self.dwpd(drive))
+        found = under_load.of(
+            trial.found,
+            row=row,
+            drives=trial.design.drives,
+            dollars=self.prices.get(drive),
+            least_evenness=trial.least_evenness,
+        )
+        return replace(found, life_years=trial.life(row.dwpd))
 
     def price(self, drive: str) -> tuple[float | None, bool]:
         """Dollars per drive, None if unknown; and whether that is an assumption."""
@@ -171,18 +185,7 @@ def _of_sheet(drive: str) -> float | None:
         return None
     sheet = given.parse(drive, text)
     if "dwpd" in sheet:
-        return float(sheet["dwpd"] * sheet["years"] / reasons.RATED_YEARS)
+        return float(sheet["dwpd"] * sheet["years"] / RATED_YEARS)
     if "tbw" in sheet:
-        return float(sheet["tbw"] / (DAYS * reasons.RATED_YEARS * sheet["capacity"]))
+        return float(sheet["tbw"] / (DAYS * RATED_YEARS * sheet["capacity"]))
     return None
-
-
-def _watts(trial: Trial, rated: Rated | None) -> float | None:
-    """Power of one drive: by its energy model, else between idle and active by utilisation."""
-    results = trial.found[0]
-    if (energy := results.get("energy")) and energy["mean_watts"]:
-        return float(energy["mean_watts"]) / trial.design.drives
-    if rated is None:
-        return None
-    busy = statistics.fmean(unit["busy"] for unit in results["units"])
-    return rated.watts(busy)

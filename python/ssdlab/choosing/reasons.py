@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.sizing import life as life_text
+from ssdlab import under_load
 from ssdlab.sizing import said
-from ssdlab.sizing.trial import DAYS, Goal, Trial
+from ssdlab.sizing.trial import Goal, Trial
+from ssdlab.under_load import life_text
 from ssdlab.units import duration
 
 if TYPE_CHECKING:
     from ssdlab.choosing.offer import Offer
 
-#: Years over which data sheets rate drive writes per day (DWPD).
-RATED_YEARS = 5
-#: A run with less even wear says little about a real drive. Real drives level wear by moving cold
-#: data; the presets do not, as no data sheet describes it. Then the rating of the sheet is used.
-EVEN = 0.5
+
+#: Share of the offered requests that a brief run serves, from which a longer run may serve all.
+NEARLY = 0.7
 
 
 def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) -> str:
@@ -53,12 +52,8 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
     The run's estimate if there is one, else rated writes over the trace's write rate. A lower bound
     is not used: at least a day does not contradict five years.
     """
-    lasts = trial.mean("years")
-    if lasts is not None or dwpd is None:
-        return lasts, False
-    daily = trial.daily_bytes
-    rated = dwpd * DAYS * RATED_YEARS * trial.capacity_bytes
-    return (rated / daily / DAYS if daily else math.inf), True
+    found = trial.life(dwpd)
+    return found.known, found.kind == under_load.RATED
 
 
 def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
@@ -90,8 +85,11 @@ def _by_flushes(trial: Trial, goal: Goal) -> bool:
 def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
     """True if a longer run could decide in an offer's favour."""
     trial = offer.trial
-    if trial is None or trial.overloaded or short_of_life(offer, goals) > 1:
+    if trial is None or short_of_life(offer, goals) > 1:
         return False
+    if trial.overloaded:
+        # Random overwrites before a brief run may leave a backlog that the load itself does not.
+        return trial.served >= NEARLY
     return all(trial.kept(goal) is not False for goal in goals if goal.figure != "years")
 
 

@@ -9,8 +9,9 @@ from ssdlab import layers
 from ssdlab.results.records import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing import DRIVE
-from ssdlab.sizing.fit import is_sample, is_wide, read
+from ssdlab.sizing.fit import read
 from ssdlab.sizing.load import Load
+from ssdlab.trace.samples import is_sample, is_wide
 from ssdlab.units import size
 
 #: Shorter traces do not represent a day: ten minutes contain one or two database checkpoints.

@@ -23,6 +23,11 @@ ONLY = click.option(
     shell_complete=completion.names("devices", file=True),
     help="Only these drives; repeatable. [default: all that can be bought]",
 )
+LOAD = click.option(
+    "--load",
+    metavar="TEXT",
+    help="The load in words and numbers, a preset of a workload, or a file of fio or iostat.",
+)
 PRICES = click.option(
     "prices",
     "--price",

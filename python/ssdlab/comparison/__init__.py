@@ -198,6 +198,9 @@ def _shown() -> set[str]:
         "wear.mean_erases",
         "wear.max_erases",
         "wear.lifetime.terabytes_written",
+        "under_load.life_years",
+        "under_load.watts",
+        "under_load.dollars",
     }
 
 

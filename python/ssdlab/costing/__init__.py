@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import market
+from ssdlab import market, under_load
 from ssdlab._core import InputError
 from ssdlab.costing.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_results
 from ssdlab.costing.need import Need
@@ -101,6 +101,7 @@ class Bill:
             "device_dollars": self.price,
             "lifetime_years": self.lifetime_years,
             "lifetime_at_least_years": self.least_years,
+            "lifetime_kind": design.writable.kind,
             "times_bought": self.times_bought,
             "years": self.years,
             "devices_dollars": self.devices_dollars,
@@ -136,7 +137,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     }
     drives = max([1, *drives_for.values()])
     binds = max(drives_for, key=lambda name: drives_for[name]) if drives_for else None
-    notes: list[str] = []
+    notes: list[str] = [*design.by_catalogue]
     lacks = [
         f"{name} is {duration(design.latencies_us[name])}, above the required {duration(most)}"
         if name in design.latencies_us
@@ -207,7 +208,7 @@ def _refuse_missing(design: Design, need: Need) -> None:
     """Raise `InputError` for missing inputs of the bill."""
     prices = design.prices
     missing = []
-    if all(getattr(prices, key) is None for key in DEVICE):
+    if not prices.has_device():
         missing.append((" or ".join(DEVICE), "the price of a device"))
     given = prices.given()
     wanting: list[str] = [
@@ -245,18 +246,17 @@ def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: fl
 
 def _lifetime(design: Design, drives: int, written: float) -> float | None:
     """Lifetime of a drive in years under its share of the writes."""
-    if design.lifetime is None or design.lifetime.drive_writes is None or written <= 0:
+    if design.lifetime is None or written <= 0 or design.writable.known is None:
         return None
-    per_day = written / (drives * design.gigabytes)
-    return design.lifetime.drive_writes / per_day / DAYS_PER_YEAR
+    return under_load.years(design.writable, written / drives).value
 
 
 def _least_years(design: Design, drives: int, written: float) -> float | None:
     """Lower bound of the lifetime in years, if only a bound is known."""
-    if design.lifetime is None or design.lifetime.at_least_bytes is None or written <= 0:
+    found = design.writable
+    if design.lifetime is None or written <= 0 or found.kind != under_load.BOUNDED:
         return None
-    per_drive = written * 1e9 / drives
-    return design.lifetime.at_least_bytes / per_drive / DAYS_PER_YEAR
+    return under_load.years(found, written / drives).value
 
 
 def refuse_unknown(bills: Sequence[Bill]) -> None:

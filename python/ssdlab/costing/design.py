@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import lifetime
+from ssdlab import lifetime, under_load
 from ssdlab._core import InputError
 from ssdlab.costing.need import LATENCIES
 from ssdlab.costing.prices import Prices
@@ -37,6 +38,19 @@ class Design:
     constant_watts: float | None
     joules_per_request: float
     warnings: Sequence[str] = ()
+    #: Rated drive writes per day of the drive as sold, and False where its wear is too uneven to
+    #: tell its life.
+    dwpd: float | None = None
+    is_even: bool = True
+    #: Origins of prices and power that are the catalogue's.
+    by_catalogue: Sequence[str] = ()
+
+    @property
+    def writable(self) -> under_load.Figure:
+        """GB that the device can be written until its flash is worn out."""
+        lives = [] if self.lifetime is None else [self.lifetime]
+        capacity = self.gigabytes * 1e9
+        return under_load.of_lives(lives, capacity, self.dwpd, self.is_even).over(1e9)
 
     @property
     def busy_watts(self) -> float | None:
@@ -63,13 +77,23 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
     every = host["all"]
     if not every["requests"] or not every["iops"]:
         raise InputError(f"{name}: no request completed in the run, so its throughput is zero")
-    device = experiment["device"]
     constant, joules = _energy(results)
+    prices, sources = Prices.of(experiment).below(options), []
+    row = under_load.sold(experiment)
+    if row is not None and row.price is not None and not prices.has_device():
+        prices = dataclasses.replace(prices, device_dollars=row.price)
+        sources.append(f"price: {under_load.price(row).origin}")
+    if constant is None and prices.watts is None and row is not None:
+        power = under_load.watts([results], row)
+        constant = power.value
+        sources.append(f"power: {power.origin}")
+    dwpd = None if row is None else row.dwpd
+    evenness = under_load.evenness_of(results)
     return Design(
         name=name,
         title=experiment["title"],
-        prices=Prices.of(experiment).below(options),
-        gigabytes=results["capacity_bytes"] * _scale(device) / 1e9,
+        prices=prices,
+        gigabytes=results["capacity_bytes"] * under_load.scale_of(results) / 1e9,
         iops=every["iops"],
         mb_per_s=every["mb_per_s"] or 0.0,
         written_gb_per_request=host["write"]["bytes"] / 1e9 / every["requests"],
@@ -79,6 +103,9 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
         constant_watts=constant,
         joules_per_request=joules,
         warnings=[warning["name"] for warning in results.get("warnings") or []],
+        dwpd=dwpd,
+        is_even=dwpd is None or evenness >= under_load.EVEN,
+        by_catalogue=sources,
     )
 
 
@@ -89,13 +116,6 @@ def _lifetime(name: str, results: Mapping[str, Any]) -> Lifetime | None:
             f"{name}: results of an older version, whose lifetimes are not used; rerun it"
         )
     return found
-
-
-def _scale(device: Mapping[str, Any]) -> int:
-    """Scale of the simulated drive: size of the whole drive over the simulated part."""
-    while "member" in device:
-        device = device["member"]
-    return int(device.get("scale", 1))
 
 
 def _energy(results: Mapping[str, Any]) -> tuple[float | None, float]:

@@ -43,6 +43,10 @@ class Prices:
         every = dataclasses.asdict(self)
         return {key: value for key, value in every.items() if value is not None}
 
+    def has_device(self) -> bool:
+        """True if the price of a device is given."""
+        return any(getattr(self, key) is not None for key in DEVICE)
+
     def device(self, gigabytes: float) -> float:
         """Price of a device of that capacity, dollars."""
         if self.device_dollars is not None:

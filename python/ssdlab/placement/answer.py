@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ssdlab import under_load
 from ssdlab.placement.drive import Drive
+from ssdlab.under_load import Figure
 from ssdlab.units import percent, size
 
-SECONDS_PER_YEAR = 365 * 86_400
 #: Policies with simple rules, and all practical ones.
 RULES = ("address", "size", "hint", "column")
 REAL = (*RULES, "lifetime", "own")
@@ -159,13 +160,14 @@ class Placed:
         """The largest gain: usually that of the clairvoyant policy."""
         return self.best(utilisation, (*REAL, "clairvoyant"))
 
-    def years(self, row: Row) -> float | None:
-        """Lifetime under the trace, if drive and rate are known."""
+    def years(self, row: Row) -> Figure | None:
+        """Upper bound of the lifetime under the trace, in years, if drive and rate are known."""
         duration, flash = self.facts["duration_s"], self.drive.flash_bytes
         if not duration or flash is None or self.drive.rated_cycles is None or row.dlwa is None:
             return None
         rate = float(self.facts["written_bytes"]) / float(duration)
-        return flash * self.drive.rated_cycles / (rate * row.dlwa * SECONDS_PER_YEAR)
+        cycles = self.drive.rated_cycles
+        return under_load.of_flash(flash, cycles, row.dlwa, rate * under_load.DAY_SECONDS)
 
     @cached_property
     def sentence(self) -> str:
@@ -248,10 +250,11 @@ class Placed:
         rows = []
         for row in self.rows:
             figures = {key: value for key, value in vars(row).items() if value is not None}
-            noisy = row.noisy
+            noisy, life = row.noisy, self.years(row)
             derived = {
                 "open_share_of_spare": row.open_share,
-                "life_years": self.years(row),
+                "life_years": None if life is None else life.value,
+                "life_kind": None if life is None else life.kind,
                 "noisy_handle": None if noisy is None else noisy["handle"],
             }
             rows.append({**figures, **{k: v for k, v in derived.items() if v is not None}})

@@ -49,7 +49,7 @@ def _table(found: Placed, level: float) -> RenderableType:
     both = len({row.isolation for row in rows}) > 1
     knows_years = any(found.years(row) is not None for row in rows)
     names = ["policy", *(["isolation"] if both else []), "handles", "WA", "gain"]
-    names += [*(["years"] if knows_years else []), "open units", "noisy handle"]
+    names += [*(["years <="] if knows_years else []), "open units", "noisy handle"]
     table = Columns(names, keys=1, left=("policy", "isolation"))
     for row in rows:
         cells = [row.policy, *([row.isolation] if both else []), str(row.handles_used)]
@@ -60,7 +60,7 @@ def _table(found: Placed, level: float) -> RenderableType:
         years = found.years(row)
         cells += [f"{row.dlwa:.3f}", _gain(row)]
         if knows_years:
-            cells.append("-" if years is None else significant(years, 3))
+            cells.append("-" if years is None else significant(years.value or 0.0, 3))
         noisy = row.noisy
         cells.append(percent(row.open_share))
         cells.append("-" if noisy is None else _noise(row, noisy))
@@ -92,4 +92,6 @@ def _rules(found: Placed) -> RenderableType:
     refused = {row.refused for row in found.rows if row.refused is not None}
     lines += [f"Not possible: {reason}." for reason in sorted(refused)]
     lines.append("open units: share of the spare space that they hold; gain: with 95 % interval.")
+    if any(found.years(row) is not None for row in found.rows):
+        lines.append("years: at most, with even wear; ssdlab ask simulates the life of a drive.")
     return Text("\n".join(lines), style="dim")

@@ -21,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, layers, sources
+from ssdlab import _core, layers, market, sources, under_load
+from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.rating import closed_form
 from ssdlab.rating.lives import Life, Subject, live, several
-from ssdlab.running import run_layers
+from ssdlab.running import Experiment, run_layers
+from ssdlab.trace.samples import is_sample, written_bytes
+from ssdlab.under_load import Figure
 
 #: Share of the drives that may fail (JESD218, both classes).
 FAILURES = 0.03
@@ -80,6 +83,22 @@ class Rating:
     #: Share of drives that lose more dies than tolerated in the years of service, and the time
     #: until too many have; None without die failures.
     functional: Mapping[str, Any] | None = None
+    #: Bytes that a trace writes a day; None for a load without a rate.
+    daily_bytes: float | None = None
+
+    @property
+    def life_years(self) -> Figure:
+        """Years until the TBW is written, at the rate of a trace around the clock."""
+        if self.daily_bytes is None:
+            return Figure(None, under_load.UNKNOWN, "the load has no rate")
+        row = market.shipped().get(self.device)
+        dwpd = None if row is None else row.dwpd
+        if dwpd is not None and self.evenness < under_load.EVEN:
+            written = under_load.of_lives([], self.capacity_bytes, dwpd, is_even=False)
+        else:
+            origin = f"{len(self.lives)} drives written to their end, by {self.decided}"
+            written = Figure(self.tbw_bytes, under_load.SIMULATED, origin)
+        return under_load.years(written, self.daily_bytes)
 
     @property
     def capacity_bytes(self) -> int:
@@ -210,6 +229,7 @@ class Rating:
             "tbw_bytes": tbw,
             "drive_writes": tbw / self.capacity_bytes,
             "drive_writes_per_day": self.per_day(tbw),
+            "life_years": self.life_years.to_dict(),
             "closed_form": {
                 "write_amplification": self.amplification,
                 "evenness": self.evenness,
@@ -323,7 +343,8 @@ def rate(
     stack = [sources.from_name("device", device, "DEVICE"), *load]
     if allow_code:
         stack = layers.permitting(stack)
-    subject = Subject.of(device, load[0].source, stack, changes)
+    places, daily = _fitted([*stack, *changes])
+    subject = Subject.of(device, load[0].source, [*stack, *places], changes)
     subject.refuse_without_writes()
     is_whole = subject.rated <= cycles
     simulated = subject.rated if is_whole else cycles
@@ -336,7 +357,27 @@ def rate(
     uneven = None if is_whole else closed_form.uneven(short.wear, lives[0].wear)
     stored = _retention(subject, CLASSES[of]) if subject.ages else None
     failing = _functional(subject) if subject.ages else None
-    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, stored, failing)
+    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, stored, failing, daily)
+
+
+def _fitted(stack: Sequence[Layer]) -> tuple[list[Layer], float | None]:
+    """Layers that replay a trace as the load itself would go on, and the bytes it writes a day.
+
+    A sample of a wide load goes to other places in each replay. Without a trace, or without its
+    duration, there is no rate.
+    """
+    workload = Experiment._from_layers(stack).to_dict()["workload"]
+    if workload["kind"] != "trace":
+        return [], None
+    options = {key: workload[key] for key in traces.READING if key in workload}
+    found = traces.info(workload["path"], **options)
+    moves = workload["beyond"] == "span" and workload["loop_places"] == "same" and is_sample(found)
+    places = layers.from_mapping("ssdlab endurance", {"workload": {"loop_places": "moved"}})
+    if not found.duration_seconds or not found.requests:
+        return places if moves else [], None
+    seconds = float(found.duration_seconds) * float(workload["time_scale"])
+    daily = written_bytes(found) / seconds * under_load.DAY_SECONDS
+    return places if moves else [], daily
 
 
 def _functional(subject: Subject) -> dict[str, Any] | None:

@@ -47,6 +47,9 @@ def _tables(found: Rating) -> Group:
         ("drive writes", f"{simulated / found.capacity_bytes:,.0f}"),
         (f"a day, {years}", f"{found.per_day(simulated):.3g} drive writes"),
     ]
+    life = found.life_years
+    if life.value is not None:
+        rows.append((f"life under the trace, {life.kind}", f"{life.value:.3g} years"))
     if (kept := found.retention) is not None:
         read = kept["read"]
         rows += [

@@ -93,8 +93,14 @@ class Outlook:
 
 def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) -> Array:
     """The array in a preset or a TOML file. Raises `InputError` for other devices."""
-    name = os.fspath(array)
-    stack = [sources.from_name("device", array, "ARRAY"), *changes]
+    return of_stack(os.fspath(array), [sources.from_name("device", array, "ARRAY"), *changes])
+
+
+def of_stack(name: str, stack: Sequence[layers.Layer]) -> Array:
+    """The array of an experiment's layers, whole drives where they are scaled.
+
+    Raises `InputError` for other devices.
+    """
     device = json.loads(_core.resolve_json(stack))["device"]
     if device["kind"] != "array":
         raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability needs an "array"')
@@ -102,7 +108,8 @@ def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) ->
     tolerated = {"none": 0, "mirror": device["copies"] - 1, "double-parity": 2}.get(redundancy, 1)
     members = {"none": count, "mirror": device["copies"]}.get(redundancy, count)
     groups = count // members
-    member_bytes = _core.capacity_bytes(stack) // (groups * (members - tolerated))
+    scale = int(device["member"].get("scale", 1))
+    member_bytes = _core.capacity_bytes(stack) * scale // (groups * (members - tolerated))
     rate = device["rebuild"]["rate"]
     hours = None
     if redundancy != "none" and rate != "unlimited":

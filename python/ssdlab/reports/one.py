@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from ssdlab import lifetime, pages, readable
+from ssdlab import lifetime, pages, readable, under_load
 from ssdlab.charts import svg
 from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
 from ssdlab.results import Results, figures, over_time
 from ssdlab.results.records import PARTS, part_labels
 from ssdlab.results.verdict import Verdict, verdict
+from ssdlab.units import dollars
 
 #: Maximum relative difference of a run's halves in steady state.
 STEADY = 0.05
@@ -131,7 +132,21 @@ def _key_figures(it: Results) -> list[KeyFigure]:
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
     if (life := lifetime.of(it)) is not None:
         found.append(_endurance(life))
-    return found
+    return found + _sold(it)
+
+
+def _sold(it: Results) -> list[KeyFigure]:
+    """Key figures of a drive with a price: life under the load, power and price."""
+    found = under_load.of([it])
+    if found.dollars.value is None:
+        return []
+    years, watts, price = found.life_years, found.watts, found.dollars
+    shown = [KeyFigure("Price", dollars(price.value or 0.0), price.origin)]
+    if watts.value is not None:
+        shown.append(KeyFigure("Power", readable.watts(watts.value), watts.origin))
+    if years.value is not None:
+        shown.append(KeyFigure("Life, this load", under_load.said_years(years), years.origin))
+    return shown[::-1]
 
 
 def _endurance(life: lifetime.Lifetime) -> KeyFigure:

@@ -13,6 +13,7 @@ from ssdlab.results.records import KINDS, Elapsed, Flash, Host, Part, Record, We
 
 if TYPE_CHECKING:
     from ssdlab.results.plots import Plots
+    from ssdlab.under_load import UnderLoad
     from ssdlab.why import Why
 
 #: The schema of results that this version writes and reads.
@@ -110,6 +111,15 @@ class Results(Part):
         """The messages of the warnings, each after its name."""
         found = self._data.get("warnings") or []
         return [f"{warning['name']}: {warning['message']}" for warning in found]
+
+    def under_load(self) -> UnderLoad:
+        """Life in years, p99 of reads and writes, watts and dollars, each with kind and origin.
+
+        Price and rated writes are the catalogue's, for a drive as it is sold.
+        """
+        from ssdlab import under_load
+
+        return under_load.of([self])
 
     @property
     def plot(self) -> Plots:

@@ -70,6 +70,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _seldom(results, "array"),
         remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
+        remarks.sold(results),
         _units(results.get("units") or [], width, plain),
         remarks.addresses(results),
         remarks.warm_up(results),

@@ -9,9 +9,10 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from ssdlab import under_load
 from ssdlab.results import Results
 from ssdlab.results.records import Record
-from ssdlab.units import count, decimal_size
+from ssdlab.units import count, decimal_size, dollars, significant
 
 
 def warm_up(results: Results) -> Text | None:
@@ -48,6 +49,21 @@ def addresses(results: Results) -> Text | None:
         if span > whole:
             drive = f"{drive}, which is smaller"
     return Text("Addresses: ", style="bold").append(f"{how}, on {drive}; {spans}", style="default")
+
+
+def sold(results: Results) -> Text | None:
+    """Life, watts and dollars of a drive with a price under the load, each with its kind."""
+    found = under_load.of([results])
+    if found.dollars.value is None:
+        return None
+    parts = []
+    if found.life_years.value is not None:
+        parts.append(f"life {under_load.said_years(found.life_years)}")
+    if found.watts.value is not None and found.watts.kind != under_load.SIMULATED:
+        parts.append(f"{significant(found.watts.value, 3)} W ({found.watts.kind})")
+    price = found.dollars
+    parts.append(f"{dollars(price.value or 0.0)} ({price.origin})")
+    return Text("Under this load: ", style="bold").append(", ".join(parts), style="default")
 
 
 def notices(results: Results) -> Text | None:

@@ -23,6 +23,8 @@ from ssdlab.sizing.fit import WHOLE, Effort, Fit, fit
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
+from ssdlab.under_load import LONG
+from ssdlab.under_load import life_text as life
 
 #: Default drive to size.
 DRIVE = "tlc-enterprise"
@@ -31,8 +33,6 @@ SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
 MAX_DRIVES = 4
 #: Default lifetime goal.
 YEARS = 5.0
-#: Longer lifetimes are not stated in years.
-LONG = 100
 STRIPE = "64KiB"
 #: Sentence on a lifetime that is neither required nor known.
 UNTOLD = (
@@ -46,7 +46,7 @@ class Sizing:
     """All designs tried, and the smallest suitable ones."""
 
     drive: str
-    trace: Path
+    load: Load
     goals: Sequence[Goal]
     years: float
     fit: Fit
@@ -82,7 +82,8 @@ class Sizing:
 
         return {
             "drive": self.drive,
-            "trace": str(self.trace),
+            "load": self.load.name,
+            "trace": None if self.load.trace is None else str(self.load.trace),
             "goals": [
                 {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
                 for it in self.goals
@@ -110,21 +111,6 @@ def experiment(stack: Sequence[Layer]) -> Experiment:
     return Experiment._from_layers(stack)
 
 
-def life(years: float | None) -> str:
-    """A lifetime in words.
-
-    >>> life(5.04), life(0.0112), life(1e5), life(float("inf")), life(None)
-    ('5.04 years', '4.09 days', 'more than 100 years', 'unlimited', 'not known')
-    """
-    if years is None:
-        return "not known"
-    if years == float("inf"):
-        return "unlimited"
-    if years > LONG:
-        return f"more than {LONG} years"
-    return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
-
-
 def life_of(trial: Trial) -> str:
     """Lifetime of a trial's drives in words: the value, or its lower bound by arithmetic."""
     lasts, least = trial.mean("years"), trial.least_years
@@ -150,7 +136,7 @@ def said(trial: Trial, goal: Goal) -> str:
 
 
 def size(
-    trace: str | os.PathLike[str],
+    trace: str | os.PathLike[str] | Load,
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
@@ -163,7 +149,7 @@ def size(
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Sizing:
-    """Search the smallest design of a drive that meets the goals under a trace.
+    """Search the smallest design of a drive that meets the goals under a trace or another load.
 
     `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests, in
     microseconds; `years` is the required lifetime at the trace's write rate, by default 5 if a run
@@ -175,11 +161,18 @@ def size(
     >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
     >>> s.best.design, s.best.mean("years")  # doctest: +SKIP
     """
-    trace = Path(trace)
+    load = trace if isinstance(trace, Load) else Load.of(Path(trace), columns)
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     lasting = Goal("years", years or YEARS, at_least=True)
-    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None] + [lasting]
-    load = Load.of(trace, columns)
+    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
+    # A closed loop writes as fast as the drive allows: no drive lasts years.
+    if years is not None or load.is_paced:
+        goals.append(lasting)
+    if not goals:
+        raise InputError(
+            f"{load.name}: no target: a load without a pace tells no lifetime; give --p99, --p999 "
+            "or --years"
+        )
     search = Search(load, drive, capacity_bytes, assignments, drives)
     done, most = 0, 1
 
@@ -211,7 +204,7 @@ def size(
     command = search.command(best.design, seed) if best is not None else None
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
     message = replace(search.fit, words=words)
-    return Sizing(drive, trace, goals, years or YEARS, message, tried, best, after, command)
+    return Sizing(drive, load, goals, years or YEARS, message, tried, best, after, command)
 
 
 def counts(fewest: int, most: int) -> list[int]:

@@ -27,7 +27,8 @@ from ssdlab.units import SIZE, TIME
          "ssdlab size --trace FILE --p99 2ms --set workload.time_unit=ns"),
     ],
 )  # fmt: skip
-@click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to size for.")
+@click.option("--trace", metavar="FILE", type=PATH, help="The trace to size for.")
+@shared.LOAD
 @COLUMNS
 @click.option("--p99", metavar="TIME", help="Target p99 latency, such as 2ms.")
 @click.option("--p999", metavar="TIME", help="Target p99.9 latency.")
@@ -59,7 +60,8 @@ from ssdlab.units import SIZE, TIME
 @shared.numbers
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def size(
-    trace: Path,
+    trace: Path | None,
+    load: str | None,
     columns: str | None,
     p99: str | None,
     p999: str | None,
@@ -74,7 +76,7 @@ def size(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Find the smallest drive that meets latency and lifetime targets under a trace.
+    """Find the smallest drive that meets latency and lifetime targets under a trace or a load.
 
     The trace is fitted to the drive, the drive is preconditioned, and over-provisioning and the
     number of drives are searched with few runs. Exit status 1 if no design meets the targets.
@@ -90,10 +92,13 @@ def size(
     if years is not None and not 0 < years < float("inf"):
         raise click.UsageError(f"--years {years:g}: more than 0, and finite")
     _refuse_of_several(named, {"--out": out, "--plot": plot})
+    from ssdlab.asking import what
+
+    asked = what.load_of(trace, load, columns, assignments)
 
     def sized(drive: str) -> sizing.Sizing:
         return sizing.size(
-            trace,
+            asked,
             p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
             p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
             years=years,
@@ -101,7 +106,6 @@ def size(
             capacity_bytes=None if capacity is None else SIZE.parse("--capacity", capacity),
             drives=drives,
             assignments=assignments,
-            columns=columns,
             seed=seed,
             progress=bar,
         )
@@ -121,7 +125,7 @@ def size(
 
         rows = [[figures.over_flash(found, goal.figure)] for goal in found.goals]
         drawn = [row for row in rows if not row[0].empty()]
-        matplotlib.save(plot, matplotlib.sheet(drawn, "--plot", title=trace.name))
+        matplotlib.save(plot, matplotlib.sheet(drawn, "--plot", title=asked.name))
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

@@ -8,16 +8,17 @@ from typing import IO
 from rich.console import RenderableType
 from rich.text import Text
 
-from ssdlab.sizing import Sizing, design, life, life_of
+from ssdlab.sizing import Sizing, design, life_of
 from ssdlab.sizing.trial import Goal, Trial
 from ssdlab.terminal import Columns, console_for, rendered
+from ssdlab.under_load import life_text as life
 from ssdlab.units import decimal_size, duration
 
 
 def sizing(found: Sizing, file: IO[str]) -> str:
     """The sizing as text for `file`."""
     console, _ = console_for(file)
-    head = Text(f"{found.drive} under {found.trace.name}", style="bold")
+    head = Text(f"{found.drive} under {found.load.name}", style="bold")
     head.append(f"\n{goals_text(found.goals)}", style="dim")
     sections: list[RenderableType] = [
         head,
@@ -35,7 +36,7 @@ def sizing(found: Sizing, file: IO[str]) -> str:
 def several(found: Sequence[Sizing], file: IO[str]) -> str:
     """The smallest designs of several drives, the one with the least flash first."""
     console, _ = console_for(file)
-    head = Text(f"{len(found)} drives under {found[0].trace.name}", style="bold")
+    head = Text(f"{len(found)} drives under {found[0].load.name}", style="bold")
     head.append(f"\n{goals_text(found[0].goals)}", style="dim")
     table = Columns(["drive", "drives", "spare", "flash", "p99", "life"], keys=1, left=["drive"])
     order = sorted((it.best.flash_bytes, it.drive, it.best) for it in found if it.best is not None)

@@ -18,7 +18,8 @@ from ssdlab.readable import counted
 from ssdlab.results.records import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing.load import Load
-from ssdlab.sweeps.plan import READING
+from ssdlab.trace import READING
+from ssdlab.trace.samples import is_sample, is_wide, written_bytes
 from ssdlab.units import size
 
 #: Blocks overwritten by the measured loops: enough erases for a lifetime, with a margin for
@@ -29,11 +30,6 @@ ERASES = 150
 A_PASS = 2000
 #: Maximum number of replays per run: two seconds of start-up.
 MAX_LOOPS = 10_000
-#: Minimum ratio of span to footprint of a wide trace.
-WIDE = 2
-#: A trace returns to its pages if its parts' footprints add up to this many times the whole. The
-#: ratio is one for a uniform load, below two for a skewed load (Zipf, 0.99) over a large volume.
-RETURNS = 3
 #: Number of requests below which a trace gets a note: ten are slower than p99.
 FEW = 1000
 
@@ -116,14 +112,15 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
     """
     resolved = Experiment._from_layers(stack).to_dict()
     workload, drive = resolved["workload"], resolved["device"]
-    if load.trace is None:
-        return _described(workload, effort)
-    path = load.trace
     capacity = _core.capacity_bytes(stack)
+    if load.trace is None:
+        whole = capacity * int(drive.get("scale", 1))
+        return _described(load, workload, effort, whole, most_drives)
+    path = load.trace
     found = read(load, workload, capacity)
     if not found.requests:
         raise InputError(f"--trace {path}: no requests")
-    if _written(found) and not found.duration_seconds:
+    if written_bytes(found) and not found.duration_seconds:
         all_at_once = "all its requests arrive at the same instant"
         what = "it has one request" if found.requests == 1 else all_at_once
         raise InputError(
@@ -169,7 +166,7 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
     )
     words.append(stated)
     warm_up = f"{round((loops - measured) * found.duration_seconds * 1e9)}ns"
-    writes = _written(found) > 0
+    writes = written_bytes(found) > 0
     return Fit(keys, drives, loops, writes, precondition, warm_up, words)
 
 
@@ -182,20 +179,6 @@ RETURNING = (
     "Returning: it comes back to its pages, so that replays go to the same places; the rest "
     "of the drive holds data that are never written."
 )
-
-
-def is_wide(found: Record) -> bool:
-    """True if a trace touches less than half of its span."""
-    return bool(found.span_bytes > WIDE * found.footprint_bytes)
-
-
-def is_sample(found: Record) -> bool:
-    """True if a trace touches little of its span, and mostly new pages:
-
-    a longer trace would touch others.
-    """
-    touched = sum(found.working_set.bytes)
-    return is_wide(found) and touched < RETURNS * found.footprint_bytes
 
 
 def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
@@ -218,8 +201,20 @@ def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
 ONCE = "Preconditioned: full, then overwritten once at random."
 
 
-def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
-    """Description of an endless load, or of its requests."""
+def _described(
+    load: Load, workload: Mapping[str, Any], effort: Effort, whole: float, most_drives: int
+) -> Fit:
+    """Description of an endless load, or of its requests, on drives of `whole` bytes.
+
+    Raises `NoRoomError` if even the maximum number of drives is too small.
+    """
+    drives = max(math.ceil(load.needed_bytes / whole), 1)
+    if drives > most_drives:
+        raise NoRoomError(
+            f"{load.name}: reaches {size(load.needed_bytes)}, and {most_drives} drives have "
+            f"{size(most_drives * whole)}: --capacity {math.ceil(load.needed_bytes / 1e9)}GB "
+            "has room"
+        )
     streams: Sequence[Mapping[str, Any]] = workload.get("streams") or []
     classes: Mapping[str, Mapping[str, Any]] = workload.get("classes") or {}
     shares = [it.get("read_share") for it in (*streams, *classes.values()) or (workload,)]
@@ -227,7 +222,7 @@ def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
     way = "random:2" if effort.repeated else "random:1"
     stated = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE
     keys = {"requests": effort.requests}
-    return Fit(keys, 1, 1, writes, way, "0ns", [stated])
+    return Fit(keys, drives, 1, writes, way, "0ns", [stated])
 
 
 def _preconditioned(
@@ -240,7 +235,7 @@ def _preconditioned(
     if not effort.repeated:
         return "random:1", ONCE
     least = steady["window"] * steady["round_writes"] * room
-    written = _written(found)
+    written = written_bytes(found)
     requests = (found.requests + A_PASS) * least / written if written else 0.0
     if requests <= effort.repeated:
         return "steady", "Preconditioned: full, then repeated until write amplification settled."
@@ -248,12 +243,6 @@ def _preconditioned(
         "Preconditioned: full, then overwritten twice at random. The trace writes too little to be "
         f"repeated until write amplification settles: {least / written:,.0f} times."
     )
-
-
-def _written(found: Record) -> float:
-    """Bytes written by a trace; zero without reads and writes."""
-    reads = 1.0 if found.read_share is None else found.read_share
-    return float(found.total_bytes * (1 - reads))
 
 
 def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[int, int]:
@@ -264,7 +253,7 @@ def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[i
     """
     if not found.duration_seconds:
         return 1, 1
-    written = _written(found)
+    written = written_bytes(found)
     maximum = min(
         MAX_LOOPS,
         effort.requests // found.requests,

@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab import lifetime, portable
+from ssdlab import lifetime, portable, under_load
 from ssdlab.confidence import margin
 from ssdlab.costing.design import latencies_us
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
+from ssdlab.under_load import DAYS
 
 #: A single run suffices if its metric differs from the limit by this factor.
 CLEAR = 1.25
@@ -24,10 +25,8 @@ CLEAR = 1.25
 ENOUGH = 0.05
 #: Number of seeds for a design near a limit or the answer, and for an inconclusive one.
 SEEDS, MOST_SEEDS = 3, 5
-DAY_SECONDS = 86_400
 #: Text for a measurement without writes.
 TOO_SHORT = "not known from this run: what was measured of the trace has too few writes"
-DAYS = 365
 
 
 @dataclass(frozen=True)
@@ -135,13 +134,16 @@ class Trial:
     @property
     def daily_bytes(self) -> float:
         """Daily bytes of the trace at its rate."""
-        rates = [it.host.write.mb_per_s or 0.0 for it in self.found if "write" in it.host]
-        return statistics.fmean(rates) * 1e6 * DAY_SECONDS if rates else 0.0
+        return under_load.daily_bytes(self.found)
 
     def writes_per_day(self, years: float) -> float | None:
         """Drive writes per day (DWPD) over `years` years of service."""
         written = self.mean("tbw_bytes")
         return None if written is None else written / self.capacity_bytes / (DAYS * years)
+
+    def life(self, dwpd: float | None = None) -> under_load.Figure:
+        """Lifetime in years under the load: simulated, by rated writes a day, or bounded."""
+        return under_load.life(self.found, dwpd, self.least_evenness, self.writes)
 
     def why_unknown(self) -> str:
         """Reason for an unknown lifetime."""
@@ -154,16 +156,8 @@ class Trial:
     @property
     def least_years(self) -> float | None:
         """Lower bound of the lifetime in years, if runs do not yield it."""
-        lives = [lifetime.of(results) for results in self.found]
-        bounds = [
-            it.host_bytes if it.host_bytes is not None else it.at_least_bytes
-            for it in lives
-            if it is not None
-        ]
-        known = [it for it in bounds if it is not None]
-        if len(known) < len(self.found) or not self.daily_bytes:
-            return None
-        return min(known) / self.daily_bytes / DAYS
+        found = self.life()
+        return None if found.value == math.inf else found.value
 
     def kept(self, goal: Goal) -> bool | None:
         """Decision on a goal; None if inconclusive so far."""
@@ -177,6 +171,16 @@ class Trial:
     def overloaded(self) -> bool:
         """True if the backlog kept growing."""
         return any("overloaded" in results.warning_names() for results in self.found)
+
+    @property
+    def served(self) -> float:
+        """Least share of the offered requests a second that was served; 1 without a rate."""
+        shares = [1.0]
+        for results in self.found:
+            offered = (results.get("workload") or {}).get("offered_iops")
+            if offered:
+                shares.append((results.host.all.iops or 0.0) / offered)
+        return min(shares)
 
     def _p99_us(self, results: Results) -> float:
         return float(results.host.all.percentiles_us["99"])
@@ -194,7 +198,7 @@ class Trial:
 
     def _tbw_bytes(self, results: Results) -> float | None:
         life = lifetime.of(results)
-        if life is None or (evenness_of(results) < self.least_evenness):
+        if life is None or under_load.evenness_of(results) < self.least_evenness:
             return None
         return life.host_bytes
 
@@ -238,12 +242,6 @@ class Trial:
             "unlimited": not self.writes,
             "lifetime_reason": self.why_unknown() if lasts is None else None,
         }
-
-
-def evenness_of(results: Results) -> float:
-    """Evenness of a run's wear; 1 if unknown."""
-    found = ((results.get("wear") or {}).get("lifetime") or {}).get("evenness")
-    return 1.0 if found is None else float(found)
 
 
 def add_seeds(

@@ -24,21 +24,6 @@ from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
 
 #: The key whose `footprint` values mean the resulting capacity.
 BLOCKS = "device.blocks_per_plane"
-#: Keys that affect reading a trace.
-READING = (
-    "format",
-    "time_unit",
-    "columns",
-    "layout",
-    "event",
-    "read_share",
-    "skip_bad",
-    "devices",
-    "requests",
-    "duration",
-)
-
-
 #: Maximum number of unusable values in a message.
 MOST_SHOWN = 8
 
@@ -213,7 +198,7 @@ class Footprints:
         return self._blocks[key]
 
     def _footprint(self, workload: dict[str, Any]) -> int:
-        options = {key: workload[key] for key in READING if key in workload}
+        options = {key: workload[key] for key in traces.READING if key in workload}
         key = json.dumps([workload["path"], options])
         if key not in self._bytes:
             self._bytes[key] = traces.info(workload["path"], **options).footprint_bytes

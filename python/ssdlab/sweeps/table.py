@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import _core
+from ssdlab import _core, under_load
 from ssdlab._core import InputError
 from ssdlab.units import cell_text, duration
 
@@ -43,7 +43,7 @@ Columns = dict[str, list[Any]]
 
 
 def flat(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of results by their paths."""
+    """The scalars of results by their paths; with a price also life, watts and dollars."""
     scalars: dict[str, Any] = {}
 
     def visit(path: str, value: Any) -> None:
@@ -58,6 +58,8 @@ def flat(results: Mapping[str, Any]) -> dict[str, Any]:
             visit(key, value)
     if "warnings" in results:
         scalars["warnings"] = " ".join(warning["name"] for warning in results["warnings"])
+    if "title" in results.get("experiment", {}):
+        scalars |= under_load.columns(results)
     return scalars
 
 

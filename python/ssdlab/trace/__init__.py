@@ -24,6 +24,20 @@ from ssdlab.results.records import Record
 
 Path: TypeAlias = str | os.PathLike[str]
 
+#: Keys that affect reading a trace.
+READING = (
+    "format",
+    "time_unit",
+    "columns",
+    "layout",
+    "event",
+    "read_share",
+    "skip_bad",
+    "devices",
+    "requests",
+    "duration",
+)
+
 
 class Progress(NamedTuple):
     """Progress through a trace; `progress` is called with it, about ten times a second."""

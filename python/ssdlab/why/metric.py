@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ssdlab import lifetime, market, readable
+from ssdlab import lifetime, market, readable, under_load
 from ssdlab._core import InputError
 from ssdlab.costing import bill, of_results
 from ssdlab.costing.need import Need
@@ -80,14 +80,15 @@ def _power(base: Results) -> Metric:
         power = figure("energy.mean_watts").value
         return Metric("power", "energy.mean_watts", False, power, readable.watts)
 
-    def by_catalogue(results: Results) -> float | None:
-        row, busy = market.of_title(str(results.experiment.get("title"))), Facts(results).busy
-        return None if row is None or busy is None else row.watts(busy)
-
-    if by_catalogue(base) is None:
-        raise InputError("--for watts: this drive states no power; give keys of device.energy")
     row = market.of_title(str(base.experiment.get("title")))
-    why = f"by the catalogue and how busy the dies are; {row.watts_source if row else ''}"
+    found = under_load.watts([base], row)
+    if found.value is None:
+        raise InputError(f"--for watts: {found.origin}; give keys of device.energy")
+
+    def by_catalogue(results: Results) -> float | None:
+        return under_load.watts([results], row).value
+
+    why = f"by the catalogue: {found.origin}"
     return Metric("power", None, False, by_catalogue, readable.watts, why)
 
 
@@ -161,8 +162,8 @@ def _because(metric: Metric, why: str) -> Metric:
 
 
 def _life(results: Results) -> float | None:
-    found = lifetime.of(results)
-    return None if found is None else found.host_bytes
+    found = under_load.writable([results])
+    return found.value if found.kind == under_load.SIMULATED else None
 
 
 def _cost(base: Results) -> Metric:
@@ -186,4 +187,5 @@ def _cost(base: Results) -> Metric:
         drives = max(design.iops / one.iops, design.gigabytes / one.gigabytes)
         return bill(one, need).dollars / bill(one, need).drives * drives
 
-    return Metric("cost", None, False, dollars, lambda it: f"${readable.grouped(it)}")
+    why = "; ".join(design.by_catalogue)
+    return Metric("cost", None, False, dollars, lambda it: f"${readable.grouped(it)}", why)
