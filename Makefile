@@ -124,7 +124,7 @@ test-valgrind:
 
 # Each part can be run by itself, and adds a row to the record of nights.
 NIGHT := .ci/step --record
-NIGHTLY := lints rust budgets large planted python fuzz
+NIGHTLY := lints rust budgets large planted python doors fuzz
 .PHONY: nightly $(NIGHTLY:%=nightly-%)
 nightly: test ## the tests, and all of them again that search or repeat, at full size: hours
 	@$(MAKE) --keep-going $(NIGHTLY:%=nightly-%)
@@ -151,7 +151,10 @@ nightly-python:
 	$(NIGHT) "tests of Python at full size" $(PYTEST) -m nightly
 
 # A seed of each night; the seed of the record repeats it.
-nightly-fuzz: export SEED := $(shell date +%s)
+nightly-doors nightly-fuzz: export SEED := $(shell date +%s)
+nightly-doors:
+	$(NIGHT) "changed files of every kind" $(BIN)/python python/tests/support/doors.py 300 $(SEED)
+
 nightly-fuzz:
 	$(NIGHT) "fuzzing" $(MAKE) fuzz SECONDS=1200 SEED=$(SEED)
 

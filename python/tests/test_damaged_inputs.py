@@ -1,68 +1,19 @@
 """Every kind of input file, damaged at random: read, or refused in words without a traceback."""
 
 import bz2
-import gzip
 import json
-import lzma
 import os
 import random
 import threading
 
+import doors
 import pytest
+from doors import EXPERIMENT, PLAIN, SMALL, SWEEP, TABLE, TRACE, journal
 
 import ssdlab
 from ssdlab.sweeps.journal import Journal
 
 LIMITED = 12
-TABLE = "time_us,op,offset,size\n" + "".join(
-    f"{10 * n},{'read' if n % 3 else 'write'},{4096 * (7 * n % 50)},4096\n" for n in range(200)
-)
-MQSIM = (
-    "<Execution_Parameter_Set><Host_Parameter_Set><PCIe_Lane_Count>4</PCIe_Lane_Count>"
-    "</Host_Parameter_Set><Device_Parameter_Set><Flash_Channel_Count>4</Flash_Channel_Count>"
-    "</Device_Parameter_Set></Execution_Parameter_Set>"
-)
-PARV = """disksim_global Global {
-  Init Seed = 42
-}
-ssdmodel_ssd SSD {
-  Max queue length = 20,
-  Page read latency = 0.025,
-  Page write latency = 0.200,
-  Blocks per element = 256
-}
-instantiate [ ssd0 ] as SSD
-disksim_synthio Synthio {
-  Number of I/O requests to generate = 50,
-  Generators = [ disksim_synthgen {
-    Storage capacity per device = 20000,
-    devices = [ ssd0 ],
-    Blocking factor = 8,
-    Probability of sequential access = 0.25,
-    Probability of read access = 0.5,
-    General inter-arrival times = [ uniform, 0.0, 1.0 ],
-    Sizes = [ exponential, 0.0, 8.0 ]
-  } ]
-}
-"""
-EXPERIMENT = """[device]
-preset = "agrawal2008"
-blocks_per_plane = 64
-[workload]
-requests = 50
-[run]
-precondition = "none"
-"""
-FIO = "[global]\nsize=1m\n[a]\nrw=randread\nbs=4k\nnumber_ios=20\n"
-DISKSPD = "diskspd.exe -b4K -d1 -o4 -t1 -r -w30 -c16M a.dat\n"
-FAULTS = "0ms slow 2\n1ms fail read all 3\n2ms reset\n"
-SMALL = ("--set", "device.blocks_per_plane=64", "--set", "workload.requests=50", "--quiet")
-PLAIN = ("--device", "agrawal2008", "--set", "device.blocks_per_plane=64", "--quiet")
-
-
-def of_run(**changed):
-    keys = {"device.blocks_per_plane": 64, "workload.requests": 50, "run.precondition": "none"}
-    return ssdlab.run(device="agrawal2008", set=keys | changed)
 
 
 def arrow(kind):
@@ -83,59 +34,13 @@ def zstd(content):
     return pa.compress(content, codec="zstd", asbytes=True)
 
 
-def drive(folder):
-    path = folder / "made.drive"
-    of_run(**{"run.save_drive": str(path)})
-    return path.read_bytes()
-
-
-def journal(folder):
-    out = folder / "made.csv"
-    ssdlab.sweep(
-        device="agrawal2008",
-        set={"device.blocks_per_plane": 64, "workload.requests": 50, "run.precondition": "none"},
-        vary={"run.seed": "1..3"},
-        out=out,
-        workers=1,
-    )
-    return out.with_suffix(".jsonl").read_bytes()
-
-
-SWEEP = (
-    *("sweep", "--device", "agrawal2008", "--set", "device.blocks_per_plane=64"),
-    *("--set", "workload.requests=50", "--set", "run.precondition=none"),
-    *("--vary", "run.seed=1..3", "--workers", "1", "--quiet"),
-)
-TRACE = ("run", *PLAIN, "--trace")
-RUN = ("run", *PLAIN, *SMALL[2:4])
-#: A file of each kind: its name, its content (or what makes it), and the commands that read it.
+#: Files whose bytes are damaged; those of formats of traces are damaged in the fuzzer of traces.
 KINDS = {
-    "csv": ("t.csv", TABLE.encode(), [TRACE, ("trace", "info")]),
-    "gzip": ("t.csv.gz", gzip.compress(TABLE.encode()), [TRACE, ("trace", "info")]),
-    "xz": ("t.csv.xz", lzma.compress(TABLE.encode()), [TRACE]),
+    **{kind: it for kind, it in doors.KINDS.items() if kind not in doors.FORMATS},
     "bz2": ("t.csv.bz2", bz2.compress(TABLE.encode()), [TRACE]),
     "zstd": ("t.csv.zst", lambda _: zstd(TABLE.encode()), [TRACE]),
     "parquet": ("t.parquet", lambda _: arrow("parquet"), [TRACE]),
     "arrow": ("t.arrow", lambda _: arrow("ipc"), [TRACE]),
-    "experiment": ("e.toml", EXPERIMENT.encode(), [("run", "--quiet")]),
-    "results": (
-        *("r.json", lambda _: of_run().to_json().encode()),
-        [("compare", "r.json"), ("report", "--out", "p.html"), ("run", "--quiet")],
-    ),
-    "journal": (
-        *("s.jsonl", journal),
-        [("report", "--out", "p.html"), (*SWEEP, "--out")],
-    ),
-    "drive": ("a.drive", drive, [(*RUN, "--set", "run.load_drive=FILE")]),
-    "faults": (
-        "f.txt",
-        FAULTS.encode(),
-        [("run", *PLAIN, *SMALL[2:4], "--set", "run.faults=FILE")],
-    ),
-    "fio": ("j.fio", FIO.encode(), [("run", *PLAIN)]),
-    "diskspd": ("d.cmd", DISKSPD.encode(), [("run", *PLAIN)]),
-    "mqsim": ("m.xml", MQSIM.encode(), [("run", *SMALL)]),
-    "disksim": ("m.parv", PARV.encode(), [("run", "--quiet")]),
 }
 #: What is put into a file somewhere.
 PIECES = (
@@ -169,56 +74,28 @@ def damaged(content, draw):
     return bytes(data)
 
 
-def judged(done, said=""):
-    """One that was read, or refused in words that are there."""
-    assert "Traceback" not in done.stderr, f"{said}\n{done.stderr}"
-    assert done.returncode in (0, 1, 2), f"{said}: {done}"
-    if done.returncode == 0:
-        return
-    lines = [line for line in done.stderr.splitlines() if line.startswith("ssdlab: ")]
-    assert lines and len(lines[-1]) > 20, f"{said}: {done}"
-    # Nothing is said about nothing: a message ends with its reason.
-    assert not lines[-1].rstrip().endswith((":", "None")), f"{said}: {done}"
-    rest = done.stderr[done.stderr.index(lines[-1]) :].splitlines()[1:]
-    assert all(line.startswith("  ") or not line for line in rest), f"{said}: {done}"
-
-
-def words(command, path):
-    if any("FILE" in word for word in command):
-        return [word.replace("FILE", str(path)) for word in command]
-    if command[-1] == "--out":
-        return [*command, path.with_suffix(".csv")]
-    if command[:1] == ("report",):
-        return ["report", path, *command[1:]]
-    return [*command, path]
-
-
-def tried(ssdlab, folder, kind, seeds):
-    name, content, commands = KINDS[kind]
-    content = content(folder) if callable(content) else content
-    path = folder / name
-    for command in commands:
-        path.write_bytes(content)
-        whole = ssdlab(*words(command, path))
-        assert whole.returncode == 0, (kind, whole)
-        for seed in seeds:
-            draw = random.Random(f"{kind} {seed}")
-            path.write_bytes(damaged(content, draw))
-            for old in folder.glob("*.csv"):
-                if old != path:
-                    old.unlink()
-            judged(ssdlab(*words(command, path)), f"{kind} {seed} {command}")
+def damaged_file(kind, content, seed):
+    return damaged(content, random.Random(f"{kind} {seed}"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_read_or_refused_in_words(ssdlab, tmp_path, kind):
-    tried(ssdlab, tmp_path, kind, range(LIMITED))
+    doors.tried(ssdlab, tmp_path, kind, KINDS[kind], damaged_file, range(LIMITED))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_damaged_files_are_read_or_refused_in_words(ssdlab, tmp_path, kind):
-    tried(ssdlab, tmp_path, kind, range(1000, 1300))
+    doors.tried(ssdlab, tmp_path, kind, KINDS[kind], damaged_file, range(1000, 1300))
+
+
+@pytest.mark.parametrize("kind", sorted(doors.KINDS.keys() - doors.BINARY))
+def test_most_changed_files_of_a_kind_are_accepted(ssdlab, tmp_path, kind):
+    """`make nightly-doors` has thousands of each kind."""
+    inputs, accepted, _ = doors.tried(
+        ssdlab, tmp_path, kind, doors.KINDS[kind], doors.structured, range(LIMITED // 2)
+    )
+    assert accepted >= inputs / 3, kind
 
 
 def refused_once(ssdlab, *command):
@@ -348,3 +225,16 @@ def test_a_sweep_is_a_table_for_polars_and_pandas(tmp_path):
     assert frame.columns == list(sweep.columns)
     # One of pandas is a column of points: `to_pandas` has their figures.
     assert len(pandas.DataFrame(sweep)) == 3
+
+
+def test_characters_that_move_the_cursor_are_shown_by_their_codes(ssdlab, tmp_path):
+    (tmp_path / "j.fio").write_text("[a\x0b\x1b[2J\n")
+    said = refused_once(ssdlab, "run", *PLAIN, tmp_path / "j.fio")
+    assert r"[a\x0b\x1b[2J" in said and "\x1b" not in said
+
+
+def test_a_heading_of_iostat_without_writes_is_refused(ssdlab, tmp_path):
+    (tmp_path / "i.txt").write_text("Device r/s rkB/s\nsda 1.0 4.0\n")
+    assert "i.txt:1: the heading has r/s and no w/s" in refused_once(
+        ssdlab, "ask", tmp_path / "i.txt"
+    )

@@ -134,6 +134,10 @@ def _of_text(path: Path, text: str) -> list[dict[str, Sample]]:
         parts = line.split()
         if parts and parts[0].rstrip(":") == "Device" and "r/s" in parts:
             columns = parts[1:]
+            if "w/s" not in columns:
+                raise InputError(
+                    f"{path}:{number}: the heading has r/s and no w/s; iostat -x prints both"
+                )
             reports.append({})
         elif not parts:
             columns = []

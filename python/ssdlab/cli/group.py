@@ -228,5 +228,7 @@ def _no_option(error: click.NoSuchOption) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"ssdlab: {message}", err=True)
+    # What a message quotes of a file may have characters that move the cursor of a terminal.
+    shown = re.sub(r"[^\n\t -~\u00a0-\U0010ffff]", lambda it: repr(it[0])[1:-1], message)
+    click.echo(f"ssdlab: {shown}", err=True)
     return status
