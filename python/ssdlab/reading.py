@@ -129,7 +129,7 @@ def of_files(*paths: str | os.PathLike[str]) -> Iterator[None]:
 def _check(data: Mapping[str, Any]) -> None:
     for name, kind in (("version", str), ("experiment", dict), ("host", dict)):
         if not isinstance(data.get(name), kind):
-            raise Broken(f"{name} is not there, or not what it is in results")
+            raise Broken(f"{name} is missing, or has another form than in results")
     _number(data, "simulated_seconds")
     _number(data, "capacity_bytes", lambda bytes_: bytes_ > 0)
     for name, section in data.items():
@@ -172,7 +172,7 @@ def _number(data: Mapping[str, Any], key: str, holds: Callable[[Any], bool] = bo
     value = data.get(key)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not (value == 0 and holds is bool or holds(value)):
-        raise Broken(f"{key} is {_shown(value)}, which it cannot be")
+        raise Broken(f"{key} is {_shown(value)}, which is impossible")
 
 
 def _kind(path: str, kind: Mapping[str, Any], seconds: float) -> None:

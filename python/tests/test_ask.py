@@ -110,7 +110,7 @@ def test_needs_in_words():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([], "nothing is asked: name a trace"),
+        ([], "no load: name a trace"),
         (["empty.csv"], "empty.csv: the file is empty"),
         (["some folder"], "some folder: is a folder; name one file in it, such as some folder/a"),
         (["none.csv"], "none.csv: there is no such file; a load in words is given as --load"),

@@ -118,7 +118,7 @@ def test_a_preset_runs_the_jobs_of_the_measurement(ssdlab, tmp_path):
         ('{"fio version": "x", "jobs": []}', [], "fio has measured no job"),
         ('{"fio version": "x", "jobs": [{}]}', [], "is not JSON as fio writes it: no 'jobname'"),
         ('{"fio version": "x"', [], "fio.json: not JSON"),
-        (json.dumps(MEASURED), ["--repeat", 3], "what fio has measured cannot be run again"),
+        (json.dumps(MEASURED), ["--repeat", 3], "results of fio cannot be run again"),
         (json.dumps(MEASURED), ["--plot", "a.png"], "fio's JSON has no distribution to draw"),
         (json.dumps(MEASURED).replace('"error": 0', '"error": 5'), [], "job a ended with error 5"),
     ],

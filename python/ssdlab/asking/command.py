@@ -22,7 +22,7 @@ from ssdlab.cli.options import ExamplesFirst
         ("which drive for this trace?", "ssdlab ask FILE"),
         ("for a load in words, and with needs",
          'ssdlab ask --load "70/30 8K random, 20 K IOPS" --need 4TB,5y,p99=2ms'),
-        ("for what fio measured, or what iostat -x saw", "ssdlab ask fio.json"),
+        ("for results of fio, or of iostat -x", "ssdlab ask fio.json"),
         ("how long will mine last?", "ssdlab ask smart.json --rated 600TB"),
     ],
 )  # fmt: skip
@@ -37,7 +37,7 @@ from ssdlab.cli.options import ExamplesFirst
 @shared.CATALOGUE
 @click.option("--rated", metavar="SIZE", help="Of a drive's SMART: its rated writes (TBW).")
 @click.option("--flash", metavar="SIZE", help="Of a drive's SMART: its flash, such as 512GiB.")
-@click.option("--columns", metavar="LIST", help="What the columns of a table are.")
+@click.option("--columns", metavar="LIST", help="Columns of a table, by name or number.")
 @click.option("--volume", metavar="NAME", help="The device of iostat. [default: the busiest]")
 @shared.runs
 @shared.numbers

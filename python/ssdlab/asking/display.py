@@ -56,16 +56,14 @@ def end(found: Answer) -> str:
     lines += [f"Note: {note}" for note in choice.notes if not note.startswith("The trace is short")]
     surer = [*question.asked.surer]
     if all(goal.figure == "years" for goal in question.goals):
-        surer.insert(0, "a latency that it must keep (--need p99=2ms): none was asked for")
+        surer.insert(0, "a latency limit, such as --need p99=2ms")
     lines += _several("Surer with", surer)
     lines += prices(choice)
     trials = [it for it in choice.offers if it.trial is not None]
     if any(it.life[1] for it in trials):
-        lines.append(
-            "r: by the rated writes of its sheet; the run erased too few blocks, or always those."
-        )
+        lines.append("r: by the rated writes of its data sheet, as the run erased too few blocks.")
     if any("at least" in _lasts(it) for it in trials):
-        lines.append("at least: by arithmetic; the run erased too few blocks to tell more.")
+        lines.append("at least: a lower bound, as the run erased too few blocks for an estimate.")
     text = [part for line in lines for part in wrapped(line)]
     first = next((it for it in choice.offers if it.trial is not None), None)
     if first is not None and first.command is not None:

@@ -38,7 +38,7 @@ def of(
         return of_text(text)
     if what is None:
         raise InputError(
-            "nothing is asked: name a trace, results of fio, iostat -x or smartctl -j, or describe "
+            "no load: name a trace, results of fio, iostat -x or smartctl -j, or describe "
             'a load: --load "70/30 8K random, 20 K IOPS"'
         )
     path = Path(what)

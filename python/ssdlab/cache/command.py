@@ -25,7 +25,7 @@ class Shows(ExamplesFirst, click.Group):
         ("what is kept", "ssdlab cache"),
         ("remove all of it", "ssdlab cache clear"),
         ("a run without prepared drives", "ssdlab run --no-cache"),
-        ("keep nothing in this shell", "export SSDLAB_CACHE=off"),
+        ("switch the cache off in this shell", "export SSDLAB_CACHE=off"),
     ],
 )
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the entries as JSON.")

@@ -62,7 +62,7 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
             if point.mean_us <= 0:
                 notes.append(
                     f"{cell.pattern} of {size_text(cell.bytes)}, {cell.outstanding} outstanding, "
-                    "was left out: it took no longer than the way there"
+                    "was left out: it took no longer than the round trip"
                 )
                 continue
             points.append(point)

@@ -33,7 +33,7 @@ PRICES = click.option(
     "--price",
     metavar="DRIVE=DOLLARS",
     multiple=True,
-    help="What a drive costs, such as samsung-pm9a3=140; repeatable.",
+    help="Price of a drive, such as samsung-pm9a3=140; repeatable.",
 )
 #: Rows that replace or add to the shipped catalogue.
 CATALOGUE = click.option(

@@ -21,8 +21,8 @@ COMMANDS: Mapping[str, str] = {
     "convert": "`ssdlab trace convert FILE OUT`",
     "devices": "`ssdlab list devices`",
     "diff": "`ssdlab compare A B`",
-    "doctor": "`ssdlab run --quiet --check` tries the installation; what an optional program or "
-    "package would add, the command that needs it says",
+    "doctor": "`ssdlab run --quiet --check` tries the installation; a command that needs an "
+    "optional program or package names it",
     "drives": "`ssdlab list devices`",
     "examples": "the help of each command begins with examples: `ssdlab run --help`",
     "explain": "`ssdlab show NAME` explains a name or key; `ssdlab why` explains a result",

@@ -45,7 +45,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Studies": {
         "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
-        "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
+        "cost": Place("costing", "cost", "the cost of a requirement, at your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
         "pts": Place("pts", "pts", "the industry's test of a drive: SNIA's PTS"),
@@ -189,7 +189,7 @@ def told(failure: BaseException) -> int:
     except UnicodeEncodeError as error:
         return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
     except MemoryError:
-        return _complain("there is no memory left for what is asked", WRONG_INPUT)
+        return _complain("not enough memory for this command", WRONG_INPUT)
     except _core.PolicyError as error:
         from ssdlab import cleaners
 

@@ -292,7 +292,7 @@ ALLOW_CODE = click.option(
 COLUMNS = click.option(
     "--columns",
     metavar="LIST",
-    help="What the columns of --trace are: time=ts:us,offset=lba*512,size=len,op=rw.",
+    help="Columns of --trace: time=ts:us,offset=lba*512,size=len,op=rw.",
 )
 
 OVERRIDES = [

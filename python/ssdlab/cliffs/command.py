@@ -27,7 +27,7 @@ from ssdlab.units import SIZE, TIME
     examples=[
         ("when does it slow down, to what?", "ssdlab cliff samsung-980pro --copy 500GB"),
         ("on a drive that is 60 % full", "ssdlab cliff samsung-980pro --copy 300GB --fill 60%"),
-        ("what a pause gives back", "ssdlab cliff samsung-980pro --copy 200GB --pause 60s"),
+        ("the cache that a pause recovers", "ssdlab cliff samsung-980pro --copy 200GB --pause 60s"),
         ("a goal, as the exit status", "ssdlab cliff samsung-980pro --copy 500GB --within 5min"),
     ],
 )  # fmt: skip

@@ -279,7 +279,7 @@ def _compared(
 def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Comparison:
     """A comparison with fio's measurements; runs a simulated side if necessary."""
     if repeat is not None:
-        raise InputError("--repeat: what fio has measured cannot be run again")
+        raise InputError("--repeat: results of fio cannot be run again")
     titles: list[str] = []
     flats: list[dict[str, Any]] = []
     warnings: dict[str, list[str]] = {}

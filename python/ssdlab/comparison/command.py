@@ -33,7 +33,7 @@ BELOW = ("device", "trace", "workload", "columns", "assignments")
     examples=[
         ("two kept results", "ssdlab compare out-a out-b/results.json"),
         (
-            "what fio measured, and a simulated drive under the same jobs",
+            "results of fio, and a simulated drive under the same jobs",
             "ssdlab compare fio.json samsung-pm9a3",
         ),
         ("two experiments, run ten times each", "ssdlab compare a.toml b.toml --repeat 10"),

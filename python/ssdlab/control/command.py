@@ -34,7 +34,7 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
     needs_live_device=True,
     context_settings={"ignore_unknown_options": True},
     examples=[
-        ("what it has done so far", "ssdlab serve ctl /tmp/ctl stats"),
+        ("its counters", "ssdlab serve ctl /tmp/ctl stats"),
         (
             "every answer 2 ms later, of one in a hundred",
             "ssdlab serve ctl /tmp/ctl latency add 2ms p=0.01",

@@ -267,8 +267,8 @@ def refuse_unknown(bills: Sequence[Bill]) -> None:
         reason = it.design.lifetime.reason if it.design.lifetime else None
         others = f" (and {len(bills) - 1} others)" if len(bills) > 1 else ""
         raise InputError(
-            f"{it.design.name}{others}: the lifetime is {reason or UNWRITTEN}. Without it nobody "
-            "can say how often drives are bought"
+            f"{it.design.name}{others}: the lifetime is {reason or UNWRITTEN}. Without it the "
+            "number of replacements is unknown"
         )
 
 

@@ -36,7 +36,7 @@ DRIVES = 20
         ),
         ("judge a failed image again", "ssdlab crash --recorded found --image 120:torn-2"),
         (
-            "what it makes of data that its drive has lost",
+            "its reaction to data that the drive has lost",
             "ssdlab crash --app sqlite --unreadable 1% --points 20",
         ),
         ("control runs, whose losses are known", "ssdlab crash --controls"),

@@ -47,7 +47,7 @@ def device() -> None:
         ("a sheet to fill in", "ssdlab device from-datasheet --template > sheet.toml"),
         ("derive the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
         (
-            "narrow what the sheet hides by what fio measured",
+            "narrow the ranges by results of fio",
             "ssdlab device from-datasheet sheet.toml --measured mixed.json --out my.toml",
         ),
     ],

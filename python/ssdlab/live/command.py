@@ -50,7 +50,7 @@ STATUS_SECONDS = 1.0
             "ssdlab serve --device agrawal2008 --size 1GiB --mount /tmp/ssd  # an empty directory",
         ),
         (
-            "a page that shows it, with buttons for what may go wrong",
+            "a live page, with buttons for faults",
             "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd --watch 8080",
         ),
         (
@@ -58,7 +58,7 @@ STATUS_SECONDS = 1.0
             "ssdlab serve agrawal2008 --size 1GiB --nvme tcp://127.0.0.1:4420",
         ),
         (
-            "what an application did, simulated once more",
+            "record an application, to simulate it again",
             "ssdlab serve --socket /tmp/ssd --record app.parquet  # and then:\n\n"
             "ssdlab run --trace app.parquet",
         ),
@@ -121,7 +121,7 @@ STATUS_SECONDS = 1.0
 @click.option(
     "--namespaces",
     metavar="SIZES",
-    help='What of it are the namespaces of --nvme, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB".',
+    help='Namespaces of --nvme, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB".',
 )
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
 @click.option(

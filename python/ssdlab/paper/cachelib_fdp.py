@@ -29,7 +29,7 @@ RMS = 0.25
 SHARE, SOC = 0.82, 0.04
 SEED = 1
 
-RANDOM_MAP = "fio writes every block once a pass unless it is told norandommap"
+RANDOM_MAP = "without norandommap fio writes every block once a pass"
 
 
 def run(study: Study) -> Item:

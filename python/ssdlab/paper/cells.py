@@ -15,10 +15,7 @@ from ssdlab.running import Part
 from ssdlab.units import BANDWIDTH, IOPS, TIME
 
 #: Reason why a quick study does not judge steady states.
-SHORTER = (
-    "measured for a quarter of the time, in which what preconditioning left in the write buffer "
-    "and in the superblocks weighs more"
-)
+SHORTER = "measured for a quarter of the time, so that the state after preconditioning weighs more"
 #: Unit of a row's quantity, and its value in the base unit.
 _UNITS = {TIME.noun: (", us", 1e-6), BANDWIDTH.noun: (", MB/s", 1e6), IOPS.noun: (", K/s", 1e3)}
 

@@ -48,7 +48,7 @@ def run(study: Study) -> Item:
             425,
             sum(interval[side, "none", 1] for side in ("source", "destination")),
             3,
-            "read, two transfers of 100 us, program: what the pipe hides",
+            "read, two transfers of 100 us, program, in sequence",
         ),
         Row(
             "destination without interleaving, one every, us",

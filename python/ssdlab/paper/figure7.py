@@ -21,12 +21,12 @@ LATE = 1.05
 NEARLY = 1.15
 CLAIM = "synchronous ganging never beats asynchronous"
 FAR = "a gang that falls behind makes requests wait the longer the more of them there are"
-OWN = "each package with a data path of its own, as section 3.3 has it; not the original's code"
+OWN = "each package with a data path of its own, as in section 3.3, unlike the original's code"
 
 
 #: Asynchronous, with control pins held for commands only: "parallel operations" of section 3.3.
 COMMANDS = "asynchronous, pins held for commands"
-FREE = "section 3.3: what one package does, others need not wait for"
+FREE = "section 3.3: packages need not wait for each other"
 
 
 def gang(kind: str, width: int) -> dict[str, Any]:

@@ -79,10 +79,10 @@ def run(study: Study) -> Item:
     for drive in DRIVES:
         rows += _table(drive, rates)
     remarks = [
-        "the picture itself has no numbers: its text has those that the rows above compare, and "
-        "ssdlab paper gray has all others of the article.",
-        "the better drive has the cells, link and firmware of samsung-2007; only how it maps and "
-        "what it buffers differ.",
+        "the picture has no numbers; the rows above compare the numbers of its text, and ssdlab "
+        "paper gray all others of the article.",
+        "the better drive has the cells, link and firmware of samsung-2007; only map and buffer "
+        "differ.",
     ]
     title = "Gray and Fitzgerald 2008, Figure 2: curves of two drives, and better ones"
     figures = [_figure(drive, rates) for drive in DRIVES]
@@ -147,7 +147,7 @@ def _cache(rates: Mapping[Point, float], others: Mapping[str, Results]) -> list[
             f"random writes within {FITS} / within the file",
             None,
             fits / off,
-            note="what is overwritten in the cache is not written",
+            note="data overwritten in the cache are not programmed",
         ),
     ]
 

@@ -108,7 +108,7 @@ def _flash_disk(found: Mapping[str, Results]) -> list[Row]:
     mix = "random reads and sequential writes in turn, simulated"
     rows.append(Row(MIX, 1_713, found["mix"].host.all.iops, FIT, mix))
     together, alone = (found[it].host.all for it in (RANDOM_WRITES, "alone"))
-    once = "1 / 27 = 37 ms: what is four deep is served one at a time"
+    once = "1 / 27 = 37 ms: requests four deep are served one at a time"
     rows.append(Row("a random write of 8 KB, ms", 30, alone.mean_us / 1e3, note=once))
     gain = together.iops / alone.iops
     rows.append(

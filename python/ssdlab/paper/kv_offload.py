@@ -59,7 +59,7 @@ def run(study: Study) -> Item:
         Row("a chunk of 256 tokens of Llama-3 8B, MB", 33.0, of_chunk, None,
             "a sum, which the workload has right: 2 x 32 layers x 8 heads x 128 x 2 B x 256"),
         Row("share of prompts that is written, %", 100 * (1 - HIT), 100 * missed, 3,
-            "that of hits is asked for; the workload keeps it while objects are evicted"),
+            "the share of hits is given; the workload keeps it while objects are evicted"),
         Row("of the drive, objects evicted in order", None, drive["fifo"]),
         Row("of the drive, evicted in order / least recently used first", None,
             drive["fifo"] / drive["lru"], note="objects of an age are deleted together",

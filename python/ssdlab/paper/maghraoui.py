@@ -32,7 +32,7 @@ PATTERNS = {
 SIZES = [512 << power for power in range(12)]
 #: Their stated error of throughput, percent.
 WITHIN = 7.0
-SIZES_UNSAID = "least squares miss the small sizes; which ones they averaged is not said"
+SIZES_UNSAID = "least squares miss the small sizes; the averaged sizes are not stated"
 PICTURES = "the slides have pictures and no numbers"
 #: Tolerance of a recovered coefficient, percent.
 FOUND, FOUND_LIVE = 0.5, 3.0
@@ -73,10 +73,10 @@ def run(study: Study) -> Item:
     remarks = [
         "their errors are of their simulator against the drive whose coefficients it had; "
         "ours are of a linear device against a simulated drive, made in the same way, at 512 "
-        "B to 1 MiB. Least squares fit the largest requests and miss the small ones; which sizes "
-        "they averaged over the slides do not say.",
-        "of SPECjbb and DayTrader the slides have bars and no numbers: only that throughput is met "
-        "within 7 %.",
+        "B to 1 MiB. Least squares fit the largest requests and miss the small ones; the slides "
+        "do not state the averaged sizes.",
+        "the slides have bars for SPECjbb and DayTrader without numbers; they state that "
+        "throughput is met within 7 %.",
     ]
     if not study.live:
         remarks.append("--live serves the linear device and measures it with fio, for a minute.")

@@ -37,7 +37,7 @@ PATTERNS = {
 }
 #: Minimum ratio of bars that need a logarithmic axis.
 LOG_AXIS = 10
-ONE_AT_A_TIME = "a line of one request at a time does not know how many the drive serves at once"
+ONE_AT_A_TIME = "a line for one request at a time ignores the parallelism of the drive"
 
 
 def run(study: Study) -> Item:

@@ -62,8 +62,8 @@ def run(study: Study) -> Item:
         )
     )
     remarks = [
-        "what is inside is a guess, the paper's and ours, made so that these rates come out; what "
-        "is left to judge are the reasons that the paper gives. The paper has no figure for the "
+        "the inside of each drive is a guess, the paper's and ours, made to meet these rates; "
+        "only the paper's reasons are judged. The paper has no figure for the "
         "ioDrive's random writes: here it has just been written once in sequence, so that nothing "
         "is cleaned."
     ]

@@ -53,7 +53,7 @@ def run(study: Study) -> Item:
                 shared * FAST_US + (1 - shared) * SLOW_US,
                 tiers.host.read.mean_us,
                 15,
-                "what each device takes, by these shares; a miss takes as long as 100 hits",
+                "the mean of both devices by these shares; a miss takes as long as 100 hits",
             ),
             Row(
                 f"hits of a cache of {size:,} pages under LRU, of those of the tiers",
@@ -79,7 +79,7 @@ def run(study: Study) -> Item:
             "pages that change places for 1,000 uniform reads",
             None,
             1_000 * uniform["evictions"] / requests,
-            note="in vain: what is asked for twice by chance comes up",
+            note="swaps without gain: lines read twice by chance",
         )
     )
     return Item("tiers", "Two tiers by heat", rows)

@@ -30,7 +30,7 @@ BLOCK_BYTES = DATA_PAGES * 4096
 #: 4.3 % more blocks; choosing equal victims by the highest number changes the deviation with
 #: migration by 1 %.
 TOLERANCE = 5.0
-TIES = "depends on which of equal victims is cleaned"
+TIES = "depends on the choice between equal victims"
 TIES_AT_RANDOM = f"{TIES}, here any"
 
 

@@ -36,7 +36,8 @@ YEARS = 5.0
 STRIPE = "64KiB"
 #: Sentence on a lifetime that is neither required nor known.
 UNTOLD = (
-    f"Not judged: the lifetime, which no run tells; --years {YEARS:g} asks for it, and a longer "
+    f"Not judged: the lifetime, which no run determines; --years {YEARS:g} asks for it, and a "
+    "longer "
     "trace or one that writes more tells it."
 )
 

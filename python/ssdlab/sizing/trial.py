@@ -26,7 +26,7 @@ ENOUGH = 0.05
 #: Number of seeds for a design near a limit or the answer, and for an inconclusive one.
 SEEDS, MOST_SEEDS = 3, 5
 #: Text for a measurement without writes.
-TOO_SHORT = "not known from this run: what was measured of the trace has too few writes"
+TOO_SHORT = "not known from this run: the measured part of the trace has too few writes"
 
 
 @dataclass(frozen=True)

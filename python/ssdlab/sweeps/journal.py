@@ -136,7 +136,7 @@ class Journal:
             raise InputError(
                 f"{self.path}: has {others} {'point' if others == 1 else 'points'} of another "
                 "sweep (other settings, another trace or version), which this one would drop; "
-                "give another --out, vary what that one varied too, or --force"
+                "give another --out, vary the same keys too, or use --force"
             )
 
     def __contains__(self, key: str) -> bool:

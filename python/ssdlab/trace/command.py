@@ -186,7 +186,7 @@ def head(file: str, count: int, json_path: str | None, quiet: bool, **options: A
     cls=ExamplesFirst,
     writes=True,
     examples=[
-        ("the format in which to keep traces", "ssdlab trace convert FILE OUT.parquet"),
+        ("the compact format of ssdlab", "ssdlab trace convert FILE OUT.parquet"),
         ("for fio, compressed", "ssdlab trace convert FILE OUT.iolog.gz"),
         ("to a pipe", "ssdlab trace convert FILE - --to disksim"),
     ],

@@ -22,7 +22,7 @@ def losses(found: Kept) -> Figure:
         )
         for row in over["losses"]
     ]
-    title = f"{found.device} at {found.form['celsius']:g} °C: what is lost"
+    title = f"{found.device} at {found.form['celsius']:g} °C: losses"
     foot = f"Pages lost, at least {NONE:.0e}"
     return Figure(title, Axis("Days", log=10), Axis(foot, log=10), series)
 

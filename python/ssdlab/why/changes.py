@@ -19,8 +19,8 @@ from ssdlab.running import stack
 SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
 #: Groups of `--among` with their meaning, in order of cost.
 GROUPS = {
-    SETTING: "what firmware or an administrator sets",
-    LOAD: "what the host asks for at once",
+    SETTING: "settings of firmware and administrator",
+    LOAD: "more requests outstanding",
     HARDWARE: "more of a part of the drive",
     DRIVE: "other drives of the catalogue",
 }

@@ -41,7 +41,7 @@ from ssdlab.why.metric import WORDS
     "--for",
     metavar="|".join(WORDS),
     help="The figure to improve: one of these, or any that ssdlab sweep --minimize takes. "
-    "[default: what hurts]",
+    "[default: the worst]",
 )
 @click.option(
     "among",

@@ -96,7 +96,7 @@ def what_hurts(base: Results) -> Metric:
     """The worst metric of a run: throughput, the p99 of a kind of request, or lifetime."""
     facts = Facts(base)
     if facts.overloaded:
-        stated = "the drive answers less than is asked of it"
+        stated = "requests arrive faster than the drive answers"
         return _because(figure("host.all.iops", maximize=True), stated)
     busy = max(facts.busiest, facts.link or 0.0)
     kind = slowest(base)

@@ -127,7 +127,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
             "faster: no SLC cache is seen"
         )
     fast, direct = pieces[:2]
-    found.add("cache", _met(fast, direct), "B", "C, what the cache of an empty drive holds")
+    found.add("cache", _met(fast, direct), "B", "C, capacity of the cache of an empty drive")
     found.add("fast", _rate(fast), "B/s", "writes into the cache")
     found.add("direct", _rate(direct), "B/s", "B_d, writes when it is full")
     forced = pieces[2] if len(pieces) > 2 and rates[2] < rates[1] else None
@@ -263,7 +263,7 @@ def _rests(
         rests, [_bytes_at(rates[0], _own(rates, it), it) for _, it in points]
     )
     bounds = (slope, min(low, slope - half), max(high, slope + half))
-    found.add("fold", bounds, "B/s", "f, what a rest gives back a second")
+    found.add("fold", bounds, "B/s", "f, cache recovered per second of idle time")
     # The fitted line passes through the centre.
     centre = sum(rests) / len(rests)
     afters = [centre - (centre - after) * slope / it for it in bounds if it > 0]

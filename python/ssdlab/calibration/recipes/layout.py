@@ -164,7 +164,7 @@ def _page(directory: Path, found: Found) -> int | None:
         within, across = (_rate(directory, f"{it}-{spacing}k") for it in ("within", "across"))
         if across < STRADDLES * within:
             size = spacing * KIB
-            found.add("page", _certain(size, 0), "B", "what is read at once of a die")
+            found.add("page", _certain(size, 0), "B", "unit in which a die is read")
             found.keys["device.page_size"] = f"{spacing}KiB"
             return size
     found.notes.append(

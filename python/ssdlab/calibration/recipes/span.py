@@ -100,8 +100,8 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
     best = _best([(span, mean) for span, mean, _ in points])
     if best is None:
         raise InputError(
-            f"{directory}: reads take the same over all spans, {points[0][1]:.4g} us: all of the "
-            "map is at hand, or none of it"
+            f"{directory}: reads take the same over all spans, {points[0][1]:.4g} us: the whole "
+            "map is in memory, or none"
         )
 
     def again(draw: random.Random) -> tuple[float, float, float] | None:
@@ -114,12 +114,12 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
         for position in range(3)
     )
     # The spacing of spans bounds the accuracy of the knee, however small the scatter of the means.
-    found.add("mapped", mapped, "B", "what the memory maps: reads within it find the map at hand")
+    found.add("mapped", mapped, "B", "span that the memory maps: reads within it hit the map cache")
     share = settings["entry"] / settings["unit"]
     memory = (mapped[0] * share, mapped[1] * share, mapped[2] * share)
     found.add("memory", memory, "B", "memory for the map")
-    found.add("hit", hit, "us", "read whose map page is at hand")
-    found.add("miss", miss, "us", "what reading a map page adds")
+    found.add("hit", hit, "us", "read with a hit in the map cache")
+    found.add("miss", miss, "us", "additional time of a miss")
     found.keys["device.map.memory"] = f"{memory[0] / MIB:.4g}MiB"
     return found
 
@@ -161,7 +161,7 @@ def _best(points: Sequence[tuple[float, float]]) -> tuple[float, float, float] |
 
 
 RECIPE = Recipe(
-    summary="the span of random reads: how much of the map is at hand, and what a miss costs",
+    summary="the span of random reads: the size of the map cache, and the time of a miss",
     scripts=scripts,
     fit=fit,
     settings={"entry": 4.0, "unit": 4096.0},
