@@ -64,6 +64,7 @@ NEEDED = {
     ("catalogue", "add"): ["samsung-pm9a3", "--price", "140"],
     ("calibrate",): ["t"],
     ("choose",): ["--trace", "t"],
+    ("plan",): ["--trace", "t"],
     ("cost",): ["out"],
     ("crash",): ["--app", "sqlite"],
     ("serve", "ctl"): ["s", "stats"],

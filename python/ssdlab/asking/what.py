@@ -100,6 +100,13 @@ def load_of(
     return Load.of(trace, columns)
 
 
+def tenant(text: str) -> Load:
+    """A load among several: a trace or another file, a preset, or words. Raises `InputError`."""
+    if os.path.isfile(text):
+        return of(text, None).load
+    return of_text(text).load
+
+
 def _preset(name: str) -> Asked:
     keys = {"workload.preset": name}
     stack = layers.from_options([f"workload.preset={name}"])

@@ -50,12 +50,7 @@ from ssdlab.units import TIME
 @shared.most("most", choosing.MAX_DRIVES)
 @shared.PRICES
 @shared.CATALOGUE
-@click.option(
-    "--power-dollars-per-kwh",
-    metavar="NUMBER",
-    type=float,
-    help="Price of electricity per kWh; adds the power over the years to the cost.",
-)
+@shared.POWER
 @shared.runs
 @shared.numbers
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")

@@ -35,6 +35,12 @@ PRICES = click.option(
     multiple=True,
     help="Price of a drive, such as samsung-pm9a3=140; repeatable.",
 )
+POWER = click.option(
+    "--power-dollars-per-kwh",
+    metavar="NUMBER",
+    type=float,
+    help="Price of electricity per kWh; adds the power over the years to the cost.",
+)
 #: Rows that replace or add to the shipped catalogue.
 CATALOGUE = click.option(
     "own_catalogue",

@@ -45,6 +45,11 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Studies": {
         "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
+        "plan": Place("plans", "plan", "which drives over years of growth, and the total cost"),
+        "consolidate": Place(
+            "plans", "consolidate", "tenants on one drive: who suffers from whom?"
+        ),
+        "protect": Place("plans", "protect", "mirrors and parity: p99, losses and dollars of each"),
         "cost": Place("costing", "cost", "the cost of a requirement, at your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
@@ -147,12 +152,9 @@ def _summary(place: Place) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=[
         (
-            "start here: a current drive in steady state",
-            "ssdlab run",
+            "start here: a current drive in steady state; then your trace",
+            "ssdlab run; ssdlab run --device samsung-pm9a3 --trace FILE",
         ),
-        ("your trace on a drive that is sold", "ssdlab run --device samsung-pm9a3 --trace FILE"),
-        ("a key, by any name for it; a term", "ssdlab keys iodepth; ssdlab show WAF"),
-        ("which drive for it", "ssdlab ask FILE --need p99=2ms,5y"),
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +80,8 @@ KEYS = tuple(it.name for it in dataclasses.fields(Rated) if it.name != "name")
 @functools.cache
 def shipped() -> Mapping[str, Rated]:
     """Rows of the shipped catalogue, by preset."""
-    text = resources.files("ssdlab.market").joinpath("catalogue.toml").read_text("utf-8")
-    return parse("the catalogue", text)
+    data = pkgutil.get_data("ssdlab.market", "catalogue.toml")
+    return parse("the catalogue", (data or b"").decode())
 
 
 def of_title(title: str) -> Rated | None:

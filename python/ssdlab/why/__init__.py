@@ -72,6 +72,7 @@ class Row:
             "group": self.change.group,
             "set": list(self.change.assignments),
             "device": self.change.device,
+            "dollars": self.change.price,
             "verdict": self.verdict,
             "seeds": 0 if gain is None else gain.seeds,
             "before": self.before,
@@ -203,8 +204,8 @@ class _Hunt:
         self.fresh: set[Change] = set()
         for change in changes:
             self._take(change)
-        # Plus the pair of the best settings.
-        self.comparisons = max(len(self.stacks), 1)
+        # Plus two pairs.
+        self.comparisons = len(self.stacks) + 1
 
     def _take(self, change: Change) -> None:
         try:
@@ -232,16 +233,22 @@ class _Hunt:
             seeds = look
 
     def combine(self, crew: trial.Crew) -> None:
-        """Try the two most helpful settings together, if they set different keys."""
+        """Try pairs: the two most helpful settings, and the best setting with the best hardware.
+
+        Both changes of a pair set different keys.
+        """
         helps = [row.change for row in self._ranked() if row.verdict == intervals.HELPS]
-        best = [it for it in helps if it.group == proposals.SETTING][:2]
-        if len(best) == 2 and (both := proposals.together(*best)) is not None:
-            self._take(both)
-            self.run(crew)
+        settings = [it for it in helps if it.group == proposals.SETTING]
+        hardware = [it for it in helps if it.group == proposals.HARDWARE]
+        for pair in (settings[:2], [*settings[:1], *hardware[:1]]):
+            if len(pair) == 2 and (both := proposals.together(*pair)) is not None:
+                self._take(both)
+        self.run(crew)
 
     def _start(self, crew: trial.Crew, change: Change | None, place: int) -> None:
         if (change, place) not in self.outcomes:
-            crew.start((change, place), self.stacks[change], self.seed + place)
+            far = intervals.FAR if place in self._fresh_places() else 0
+            crew.start((change, place), self.stacks[change], self.seed + place + far)
             self.begun += 1
 
     def confirm(self, crew: trial.Crew) -> None:
@@ -357,7 +364,7 @@ class _Hunt:
         while rows and rows[0].verdict == intervals.HELPS and rows[0].gain is not None:
             low = rows[0].gain.low
             equal = [row for row in rows if row.verdict == intervals.HELPS and row.high >= low]
-            ranked += sorted(equal, key=lambda row: row.change.price)
+            ranked += sorted(equal, key=lambda row: row.change.effort)
             rows = [row for row in rows if row not in equal]
         return ranked + rows
 

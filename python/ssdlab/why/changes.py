@@ -6,10 +6,12 @@ Hardware changes keep the amount of flash, so that they add no spare space.
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ssdlab import _core, sources
+from ssdlab import _core, market, sources, under_load
 from ssdlab._core import InputError
 from ssdlab.comparison.grid import split
 from ssdlab.layers import Layer
@@ -22,7 +24,7 @@ GROUPS = {
     SETTING: "settings of firmware and administrator",
     LOAD: "more requests outstanding",
     HARDWARE: "more of a part of the drive",
-    DRIVE: "other drives of the catalogue",
+    DRIVE: "other drives on sale, of equal capacity",
 }
 #: Maximum number of changes: each one widens all confidence intervals.
 MOST = 16
@@ -36,6 +38,8 @@ class Change:
     group: str
     assignments: tuple[str, ...] = ()
     device: str | None = None
+    #: Dollars of the other drive.
+    price: float | None = None
 
     def layers(self) -> list[Layer]:
         """Layers above the experiment."""
@@ -44,9 +48,9 @@ class Change:
         return list(stack.above(self.assignments, None))
 
     @property
-    def price(self) -> tuple[int, int]:
-        """Order of changes by effort: the group, then the number of keys."""
-        return (OWN, *GROUPS).index(self.group), len(self.assignments)
+    def effort(self) -> tuple[int, int, float]:
+        """Order of changes by effort: the group, then the number of keys, then dollars."""
+        return (OWN, *GROUPS).index(self.group), len(self.assignments), self.price or 0.0
 
     @property
     def side(self) -> str:
@@ -75,7 +79,7 @@ def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
             found.append(Change(name, group, tuple(assignments)))
     if DRIVE in among:
         # Before the final rows of the table, which are cut first.
-        drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
+        drives = _others(facts)
         found[MOST - len(drives) : MOST - len(drives)] = drives
     return found
 
@@ -95,7 +99,8 @@ def together(first: Change, second: Change) -> Change | None:
     both = (*first.assignments, *second.assignments)
     if len({it.partition("=")[0] for it in both}) < len(both):
         return None
-    return Change(f"{first.name}, {second.name}", SETTING, both)
+    group = max(first.group, second.group, key=[*GROUPS].index)
+    return Change(f"{first.name}, {second.name}", group, both)
 
 
 def _kind(facts: Facts) -> str:
@@ -353,23 +358,40 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),
 )
 
-#: Representative drives of the catalogue, in the order of trials.
+#: Disks and drives with a service law that stand for others, in the order of trials.
 DRIVES = {
-    "ssd": ("tlc-enterprise", "samsung-983zet", "micron-7450-max", "samsung-pm9a3"),
     "disk": ("scsi-15k", "nearline-24tb", "tlc-client"),
     "law": ("tlc-enterprise", "samsung-983zet"),
 }
 #: Number of tried drives.
-FEW_DRIVES = 2
+FEW_DRIVES = 3
+#: Capacity of another drive / capacity of the experiment's.
+EQUAL = (0.8, 1.25)
 
 
-def _others(facts: Facts) -> list[str]:
+def _others(facts: Facts) -> list[Change]:
+    """Other drives: of an SSD those on sale with an equal capacity, the cheapest first."""
     if _is_array(facts):
         return []
     title = str(facts.results.experiment.get("title") or "")
-    there = [
-        it
-        for it in DRIVES.get(_kind(facts), ())
-        if not title.startswith(f"{it} under") and _core.preset_layer("device", it) is not None
-    ]
-    return there[:FEW_DRIVES]
+    own = title.partition(" under ")[0]
+    if _kind(facts) != "ssd":
+        named = [it for it in DRIVES.get(_kind(facts), ()) if it != own]
+        return [Change(f"the drive {it}", DRIVE, device=it) for it in named][:FEW_DRIVES]
+    results = facts.results.to_dict()
+    capacity = results["capacity_bytes"] * under_load.scale_of(results)
+    rows = [it for it in market.shipped().values() if it.name != own and it.price is not None]
+    near = [it for it in rows if EQUAL[0] <= _capacity(it.name) / capacity <= EQUAL[1]]
+    near.sort(key=lambda it: it.price or 0.0)
+    # Of many the cheapest, the dearest and one between.
+    if len(near) > FEW_DRIVES:
+        near = [near[0], near[len(near) // 2], near[-1]]
+    return [Change(f"the drive {it.name}", DRIVE, device=it.name, price=it.price) for it in near]
+
+
+@functools.cache
+def _capacity(name: str) -> float:
+    """Capacity of a preset, bytes of the whole drive."""
+    stack = [sources.from_name("device", name)]
+    device = json.loads(_core.resolve_json(stack))["device"]
+    return float(_core.capacity_bytes(stack)) * int(device.get("scale", 1))

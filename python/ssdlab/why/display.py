@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ssdlab import readable
 from ssdlab.terminal import console_for, continued, rendered
+from ssdlab.units import dollars
 from ssdlab.why import intervals
 from ssdlab.why.changes import SETTING
 
@@ -143,6 +144,8 @@ def _rows(found: Why) -> RenderableType:
 
 def _note(row: Row) -> str:
     words = [WORDS[row.verdict]] if WORDS[row.verdict] else []
+    if row.change.price is not None:
+        words.append(dollars(row.change.price))
     for name, ratio in row.losses.items():
         factor, sign = (ratio, "×") if ratio > 1 else (1 / ratio, "÷")
         change = f"{sign}{readable.THIN}{readable.grouped(factor)}"

@@ -30,6 +30,8 @@ PAIRED = 0.5
 #: Number of recommendations to confirm, and of fresh seeds: six gains of six have a probability of
 #: 1 in 64 by chance, below 5 % divided by three.
 CONFIRMED, FRESH = 3, 6
+#: Distance of the fresh seeds from the first ones.
+FAR = 10_000
 
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
 EXCLUDED = "no gain"
