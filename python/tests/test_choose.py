@@ -163,6 +163,7 @@ def test_the_table_and_json_on_the_command_line(here, ssdlab):
     done = ssdlab(*words, "--price", "slow.toml=100", "--p99", "4ms", "--json", "it.json")
     assert done.returncode == 0, done.stderr
     assert "Cheapest: fast.toml, $300" in done.stdout and "Why not:" in done.stdout
+    assert "Preconditioned unlike the others (full, then overwritten once" in done.stdout
     found = json.loads((here / "it.json").read_text())
     assert found["best"] == "fast.toml" and len(found["offers"]) == 2
     again = ssdlab(*shlex.split(found["command"])[1:], "--json", "-")

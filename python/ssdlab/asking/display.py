@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ssdlab.asking import Answer, Question
 from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons
-from ssdlab.choosing.display import prices
+from ssdlab.choosing.display import prepared, prices
 from ssdlab.results.facts import tail
 from ssdlab.sizing import life_of
 from ssdlab.sizing.display import goals_text
@@ -58,7 +58,7 @@ def end(found: Answer) -> str:
     if all(goal.figure == "years" for goal in question.goals):
         surer.insert(0, "a latency limit, such as --need p99=2ms")
     lines += _several("Surer with", surer)
-    lines += prices(choice)
+    lines += prepared(choice) + prices(choice)
     trials = [it for it in choice.offers if it.trial is not None]
     if any(it.life[1] for it in trials):
         lines.append("r: by the rated writes of its data sheet, as the run erased too few blocks.")

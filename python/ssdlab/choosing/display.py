@@ -32,7 +32,7 @@ def choice(found: Choice, file: IO[str]) -> str:
     sections += [_answer(found), _table(found)]
     if failing := [it for it in found.offers if not it.meets]:
         sections.append(Text("\n".join(["Why not:", *(f"  {_why(it)}" for it in failing)])))
-    sections.append(Text("\n".join([*prices(found), *NOTES]), style="dim"))
+    sections.append(Text("\n".join([*prepared(found), *prices(found), *NOTES]), style="dim"))
     text = rendered(console, sections)
     if found.command is not None:  # one line, to copy
         text += f"\nThe same by itself:\n{found.command}\n"
@@ -81,6 +81,20 @@ def _lasts(offer: Offer) -> str:
     return f"{lasts}{' (rated)' if is_rated else ''}"
 
 
+def prepared(found: Choice) -> list[str]:
+    """Preparations of the drives, where they differ: rows of unequal wear stand side by side."""
+    ways: dict[str, list[str]] = {}
+    for offer in found.offers:
+        for said in offer.how:
+            if said.startswith(PREPARED):
+                ways.setdefault(said.removeprefix(PREPARED), []).append(offer.drive)
+    if len(ways) < 2:
+        return []
+    each = sorted(ways.items(), key=lambda it: len(it[1]))
+    lines = [f"{', '.join(drives)} {way}" for way, drives in each[:-1]]
+    return [f"Preconditioned unlike the others ({each[-1][0].rstrip('.')}): {it}" for it in lines]
+
+
 def prices(found: Choice) -> list[str]:
     """Dates of the prices, and the price changes that would change the answer."""
     lines = []
@@ -94,6 +108,8 @@ def prices(found: Choice) -> list[str]:
     return lines
 
 
+#: Begin of the sentence on the preparation of a drive.
+PREPARED = "Preconditioned: "
 NOTES = (
     "life: of the flash under this trace around the clock; (rated): too few erasures were seen, or "
     "all of few blocks, so by the rated drive writes of its sheet; at least: by arithmetic.",
