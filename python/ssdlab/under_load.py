@@ -292,16 +292,19 @@ def scale_of(results: Mapping[str, Any]) -> int:
 def sold(experiment: Mapping[str, Any]) -> Rated | None:
     """The catalogue's row of the preset that an experiment names; None for another drive.
 
-    Price and rated writes hold for the drive as sold: a changed one has neither.
+    Price and rated writes hold for the drive as sold: a changed one has neither. The part of a
+    drive that is simulated (device.scale) may differ.
     """
     row = market.of_title(str(experiment["title"]))
     device = experiment["device"]
-    if row is None or _preset(row.name) == json.dumps(device.get("member", device), **_PLAIN):
+    if row is None or _preset(row.name) == _text(device.get("member", device)):
         return row
     return replace(row, price=None, dwpd=None)
 
 
-_PLAIN: Mapping[str, Any] = {"sort_keys": True, "default": dict}
+def _text(device: Mapping[str, Any]) -> str:
+    kept = {key: it for key, it in device.items() if key != "scale"}
+    return json.dumps(kept, sort_keys=True, default=dict)
 
 
 @functools.cache
@@ -309,4 +312,4 @@ def _preset(name: str) -> str | None:
     layer = _core.preset_layer("device", name)
     if layer is None:
         return None
-    return json.dumps(json.loads(_core.resolve_json([Layer(*layer)]))["device"], **_PLAIN)
+    return _text(json.loads(_core.resolve_json([Layer(*layer)]))["device"])

@@ -102,3 +102,17 @@ def test_the_nearest_point_is_by_share_of_the_limit():
 def test_examples_of_the_docs():
     found = doctest.testmod(table)
     assert found.attempted and not found.failed
+
+
+def test_dollars_watts_and_life_are_objectives():
+    found = ssdlab.sweep(
+        vary={"device": ["samsung-983zet", "samsung-pm9a3"]},
+        workload="random-write",
+        set={"workload.requests": 200, "device.scale": 64},
+        minimize=["dollars", "write.p99"],
+        constraints=["under_load.watts<=20"],
+        workers=1,
+    )
+    assert [it.column for it in found.goals.objectives][0] == "under_load.dollars"
+    assert found.columns["under_load.dollars"] == [1500, 170]
+    assert found.columns["pareto"][1] and all(found.columns["keeps_constraints"])

@@ -20,6 +20,7 @@ from typing import IO, Any
 from ssdlab import delivery, files, portable, reading
 from ssdlab._core import InputError
 from ssdlab.results import SCHEMA
+from ssdlab.sweeps.packing import Packing
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
@@ -41,8 +42,9 @@ _SUM = b', "crc32": "'
 class Journal:
     """Outcomes by the key of their point; without a path, in a temporary file."""
 
-    def __init__(self, path: Path | None, force: bool = False) -> None:
+    def __init__(self, path: Path | None, force: bool = False, packs: bool = False) -> None:
         self.path = path
+        self._packs, self._packing = packs, Packing()
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
         #: Messages about dropped damaged lines.
@@ -72,7 +74,7 @@ class Journal:
             raise InputError(f"{path}: another sweep is writing it") from None
         if is_foreign:
             self._file.truncate(0)
-        self._scan(_problem)
+        self._scan(self._problem)
 
     @classmethod
     def read(cls, path: Path) -> Journal:
@@ -82,9 +84,9 @@ class Journal:
         try:
             journal._file = reading.opened(path)
             for number, text in enumerate(journal._file, start=1):
-                line = _lawful(f"{path}: line {number}", text)
+                line = journal._lawful(f"{path}: line {number}", text)
                 journal.points.append(_point(line))
-                journal.asked = line.get("sweep", {})
+                journal.asked = line.get("sweep", journal.asked)
                 if (was := _sum_problem(text)) and _SUM in text:
                     raise InputError(f"{path}: line {number}: {was}; {_AGAIN}")
             journal._scan(lambda line: None)
@@ -111,6 +113,7 @@ class Journal:
             if wrong is not None:
                 self.damaged.append(f"{self.path}: line {number}: {wrong}")
             elif head is not None:
+                self._begin(line)
                 if head[2]:
                     self._places[head[1].decode()] = position, len(line)
                 if not self._found:
@@ -148,7 +151,7 @@ class Journal:
         if results is None:
             self.errors[point.key] = error or "failed"
             return
-        text = _whole_line(_head(point, None, self.asked), results.encode())
+        text = self._text(point, None, results.encode())
         position = self._file.seek(0, 2)
         # Unbuffered: a buffer would retain data that a full disk has rejected.
         try:
@@ -196,22 +199,28 @@ class Journal:
         """The full results of a point, or None if it did not succeed."""
         if key not in self._places:
             return None
-        results: dict[str, Any] = json.loads(self._line(key))["results"]
-        return results
+        return self._packing.unpack(json.loads(self._line(key))["results"])
 
     def finish(self, points: Iterable[Point]) -> None:
         """Sort the lines by point, errors included, and drop foreign ones."""
         if self.path is None:
             return
 
+        places: list[str] = []
+
         def lines() -> Iterable[bytes]:
+            packing = Packing()
             for point in points:
                 results = b"null"
                 if point.key in self._places:
-                    _, _, remainder = self._line(point.key).partition(_RESULTS)
-                    results, _, _ = remainder.rpartition(_SUM)
+                    results = _results_in(self._line(point.key))
+                    if self._packs:  # its first line may be another now
+                        found = self._packing.unpack(json.loads(results))
+                        results = packing.pack(json.dumps(found).encode())
                 error = point.error or self.errors.get(point.key)
-                yield _whole_line(_head(point, error, self.asked), results)
+                asked = self.asked if not self._packs or not places else None
+                places.append(point.key)
+                yield _whole_line(_head(point, error, asked), results)
             portable.close_before_replaced(self._file)
 
         try:
@@ -225,12 +234,51 @@ class Journal:
         self._file.close()
         self._file = self.path.open("rb")
         self._places.clear()
+        self._packing = Packing()
         self._scan(lambda line: None)
 
     def _line(self, key: str) -> bytes:
         position, length = self._places[key]
         self._file.seek(position)
         return self._file.read(length)
+
+    def _text(self, point: Point, error: str | None, results: bytes) -> bytes:
+        """The line of a point; of a large sweep only the first line states the question."""
+        if not self._packs:
+            return _whole_line(_head(point, error, self.asked), results)
+        asked = None if self._packing.knows_first else self.asked
+        return _whole_line(_head(point, error, asked), self._packing.pack(results))
+
+    def _begin(self, line: bytes) -> None:
+        """Take the first plain results as those against which later ones are packed."""
+        if not self._packing.knows_first and (found := _results_in(line))[:1] == b"{":
+            self._packing.begin(found)
+
+    def _problem(self, line: bytes) -> str | None:
+        """Error in a line that invalidates its point; None without errors."""
+        if (found := _sum_problem(line)) is not None:
+            return found
+        try:
+            _point(self._lawful("it", line))
+        except InputError as error:
+            return str(error)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return "it is no line of a sweep"
+        return None
+
+    def _lawful(self, source: str, text: bytes) -> dict[str, Any]:
+        """A line with valid results, unpacked. Raises `InputError`, which names `source`."""
+        line: dict[str, Any] = reading.parsed(source, text)
+        self._begin(text)
+        if isinstance(line["results"], str):
+            try:
+                line["results"] = self._packing.unpack(line["results"])
+            except ValueError as error:
+                raise InputError(f"{source}: {error}") from None
+        if (results := line["results"]) is not None:
+            _refuse_schema(results, source)
+            reading.refuse_broken_results(source, results)
+        return line
 
     def close(self) -> None:
         """Close the file; a temporary one is removed."""
@@ -294,26 +342,10 @@ def _sum_problem(line: bytes) -> str | None:
     return None if is_right else "its checksum is not that of its text"
 
 
-def _problem(line: bytes) -> str | None:
-    """Error in a line that invalidates its point; None without errors."""
-    if (found := _sum_problem(line)) is not None:
-        return found
-    try:
-        _point(_lawful("it", line))
-    except InputError as error:
-        return str(error)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return "it is no line of a sweep"
-    return None
-
-
-def _lawful(source: str, text: bytes) -> dict[str, Any]:
-    """A line with valid results. Raises `InputError`, which names `source`."""
-    line: dict[str, Any] = reading.parsed(source, text)
-    if (results := line["results"]) is not None:
-        _refuse_schema(results, source)
-        reading.refuse_broken_results(source, results)
-    return line
+def _results_in(line: bytes) -> bytes:
+    """The text of a line's results."""
+    _, _, remainder = line.partition(_RESULTS)
+    return remainder.rpartition(_SUM)[0]
 
 
 def _refuse_schema(results: dict[str, Any], source: str) -> None:

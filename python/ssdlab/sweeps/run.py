@@ -13,7 +13,7 @@ from typing import Any
 
 from ssdlab import _core, delivery, files, portable, running
 from ssdlab._core import InputError
-from ssdlab.sweeps import backends, plan, search, space, table
+from ssdlab.sweeps import backends, packing, plan, search, space, table
 from ssdlab.sweeps.backends import Crew
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Base, Point
@@ -174,7 +174,8 @@ def run(
         samples = points
     goals = probed_goals(samples, minimize, maximize, constraints, option)
 
-    journal = Journal(None if out is None else out.with_suffix(".jsonl"), force)
+    packs = (trials or len(points)) > packing.FROM
+    journal = Journal(None if out is None else out.with_suffix(".jsonl"), force, packs)
     space_of = {axis.name: axis.words() for axis in axes}
     journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     if trials is not None:
