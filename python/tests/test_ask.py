@@ -262,6 +262,69 @@ def test_iostat_and_fio_are_read(here):
     assert any("read p99 1.20ms" in it for it in asked.read)
 
 
+ROW = """{"disk_device": "sda", "r/s": 300, "w/s": 100, "rkB/s": 2400, "wkB/s": 1600}"""
+PRETTY = """
+     r/s     rkB/s rareq-sz Device
+  300.00      2.4M     8.0k sda
+
+     w/s     wkB/s wareq-sz Device
+  100.00      1.6M    16.0k sda
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"sysstat": {{"hosts": [{{"statistics": [\n,\n{{"disk": [{ROW}]}}]}}]}}}}',
+        f'{{"sysstat": {{"hosts": [{{"statistics": [{{"disk": [{ROW}]}}, {{"disk": [{ROW[:50]}',
+        PRETTY,
+    ],
+    ids=["a comma too many", "cut", "pretty"],
+)
+def test_reports_of_other_versions_are_read(here, text):
+    (here / "other.txt").write_text(text)
+    streams = what.of("other.txt", None).load.keys["workload.streams"]
+    assert "on_rate = 300" in streams and '"8192B"' in streams and '"16384B"' in streams
+
+
+def test_a_wrong_rate_gives_way_to_the_size_beside_it(here):
+    row = ROW.replace('"wkB/s": 1600', '"wkB/s": 999999, "wareq-sz": 16.0')
+    (here / "wrong.json").write_text(f'{{"sysstat": [{{"disk": [{row}]}}]}}')
+    assert '"16384B"' in what.of("wrong.json", None).load.keys["workload.streams"]
+
+
+def test_results_of_fio_between_messages_and_of_clients_are_read(here):
+    found = json.loads((here / "fio.json").read_text())
+    before = what.of("fio.json", None)
+    text = f"fio: a warning\n{json.dumps(found)}\nfio: another\n"
+    (here / "warned.json").write_text(text)
+    (here / "twice.json").write_text(f"{json.dumps({'fio version': '3', 'jobs': []})}\n{text}")
+    found["client_stats"] = [*found.pop("jobs"), {"jobname": "All clients", "read": {"iops": 1e9}}]
+    (here / "clients.json").write_text(json.dumps(found))
+    for name in ("warned.json", "twice.json", "clients.json"):
+        assert what.of(name, None).load.keys == before.load.keys, name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("3;fio-3.1;r;0;0;12288000;409600\n", "--output-format=json"),
+        ("r: (g=0): rw=randread, bs=4096B\nfio-3.28\n", "--output-format=json"),
+        ("Device             tps    kB_read/s\nsda  95.10  812.10\n", "iostat -x prints both"),
+        ("12:00:01 AM       DEV       tps     rkB/s\n", "iostat -x prints both"),
+        (" 259 0 nvme0n1 1 2 3 4 5 6 7 8 0 2 1 0\n", "iostat -x 10 6"),
+        (
+            json.dumps({"smartctl": {"messages": [{"string": "Permission denied"}]}}),
+            "(Permission denied); run `smartctl -j -a DEVICE` as root",
+        ),
+        (json.dumps({"Physical media units written": {"hi": 0, "lo": 9}}), "jq -s add"),
+    ],
+)
+def test_a_report_without_a_load_names_another(here, text, said, refused):
+    (here / "other.txt").write_text(text)
+    assert said in refused("ask", "other.txt")
+
+
 def test_a_damaged_report_names_its_line(here):
     (here / "iostat.txt").write_text(IOSTAT.replace("300.00   2400.00", "300.00"))
     with pytest.raises(InputError, match=r"iostat.txt:7: 10 columns of iostat were expected"):
@@ -345,7 +408,7 @@ def test_what_a_drive_has_done_and_how_long_it_lasts(here, ssdlab):
     ("given", "said"),
     [
         (["smart.json", "--need", "5y"], "smart.json is of a drive; needs are of a load"),
-        (["fio.json", "--rated", "40TB"], "--rated 40TB: goes with a file of smartctl -j"),
+        (["fio.json", "--rated", "40TB"], "--rated 40TB: goes with a file of smartctl or nvme"),
         (["smart.json", "--flash", "128"], "a size has a unit"),
         (["smart.json", "--device", "samsung-870evo", "--device", "wd-sn850x"], "one preset"),
         (["none.json"], "it has no written bytes, no erase counts and no wear level"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssdlab.foreign.smart import wear
+from ssdlab.foreign.smart import of_text, wear
 
 
 def attribute(name, raw, value=100):
@@ -112,3 +112,59 @@ def test_sas_is_read():
 )
 def test_other_json_is_none_of_these(other):
     assert wear(other) is None
+
+
+ATA_TEXT = """smartctl 7.3 2022-02-28 r5338 [x86_64-linux] (local build)
+Device Model:     a drive
+User Capacity:    250,059,350,016 bytes [250 GB]
+Sector Size:      512 bytes logical/physical
+
+ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_FAILED RAW_VALUE
+  9 Power_On_Hours          0x0032   095   095   000    Old_age   Always       -       10000
+177 Wear_Leveling_Count     0x0013   007   007   000    Pre-fail  Always       -       3000
+241 Total_LBAs_Written      0x0032   099   099   000    Old_age   Always       -       20000000000
+"""
+BRIEF_TEXT = """smartctl 7.3 2022-02-28 r5338 [x86_64-linux] (local build)
+ID# ATTRIBUTE_NAME          FLAGS    VALUE WORST THRESH FAIL RAW_VALUE
+  9 Power_On_Hours          -O--CK   095   095   000    -    10000
+241 Total_LBAs_Written      -O--CK   099   099   000    -    5
+0x01  0x018  6     20000000000  ---  Logical Sectors Written
+0x07  0x008  1              93  N--  Percentage Used Endurance Indicator
+"""
+NVME_TEXT = """Smart Log for NVME device:nvme0n1 namespace-id:ffffffff
+temperature                         : 34 C
+percentage_used                     : 2%
+data_units_read                     : 1,000
+data_units_written                  : 2,000,000
+power_on_hours                      : 742
+"""
+
+
+def test_text_is_read_as_json_is():
+    found = of_text(ATA_TEXT)
+    assert found == wear(
+        ata(
+            attribute("Power_On_Hours", 10_000, value=95),
+            attribute("Wear_Leveling_Count", 3000, value=7),
+            attribute("Total_LBAs_Written", 20_000_000_000, value=99),
+            user_capacity={"bytes": 250_059_350_016},
+            model_name="a drive",
+        )
+    )
+    brief = of_text(BRIEF_TEXT)
+    assert brief.host_written_bytes == 10.24e12, "the statistics go before the attributes"
+    assert (brief.life_used, brief.power_on_hours) == (0.93, 10_000)
+    for text in (NVME_TEXT, NVME_TEXT.replace("_", " ").title().replace("000000", "000000 (1 TB)")):
+        nvme = of_text(text)
+        assert (nvme.host_written_bytes, nvme.life_used) == (2_000_000 * 512_000, 0.02)
+        assert nvme.power_on_hours == 742
+    intel = "Additional Smart Log for NVME device:nvme0 namespace-id:ffffffff\n"
+    rows = "nand_bytes_written : 100%  sectors: 30\nhost_bytes_written : 100%  sectors: 20\n"
+    assert of_text(intel + rows).amplification() == 1.5
+    assert of_text("8,0 0 1 0.000000000 697 Q W 8 + 8 [a]\n") is None
+
+
+def test_what_the_flash_took_is_read_alone_and_beside_the_host():
+    physical = {"Physical media units written": {"hi": 0, "lo": 1_024_000}}
+    assert wear(physical).flash_written_bytes == 1_024_000
+    assert wear(physical | {"data_units_written": 1}).amplification() == 2.0

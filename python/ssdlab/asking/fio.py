@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,22 +13,45 @@ from ssdlab.asking.described import Asked
 from ssdlab.sizing.load import Load
 from ssdlab.units import duration, size
 
+#: The sum over all clients, which has no options.
+ALL = "All clients"
+
 
 def is_json(found: Any) -> bool:
     """True for JSON of fio."""
-    return isinstance(found, Mapping) and "fio version" in found and "jobs" in found
+    return (
+        isinstance(found, Mapping)
+        and "fio version" in found
+        and ("jobs" in found or "client_stats" in found)
+    )
+
+
+def last(text: str) -> Any:
+    """The last results of a file with several (--status-interval), or with lines of fio's messages
+    between them; None without results.
+    """
+    found, decoder, at = None, json.JSONDecoder(), 0
+    while (begins := re.compile(r"^\{", re.M).search(text, at)) is not None:
+        try:
+            said, at = decoder.raw_decode(text, begins.start())
+        except ValueError:
+            at = begins.end()
+            continue
+        found = said if is_json(said) else found
+    return found
 
 
 def read(path: Path, found: Mapping[str, Any]) -> Asked:
     """The load of the busiest job of the results."""
-    jobs = [it for it in found.get("jobs") or [] if isinstance(it, Mapping)]
+    listed = found.get("jobs") or found.get("client_stats") or []
+    jobs = [it for it in listed if isinstance(it, Mapping) and it.get("jobname") != ALL]
     totals = [sum(_iops(job, kind) for kind in ("read", "write")) for job in jobs]
     if not any(totals):
         raise InputError(f"{path}: no job of fio in it has read or written")
     job = jobs[totals.index(max(totals))]
     options = {**(found.get("global options") or {}), **(job.get("job options") or {})}
     reads, writes = _iops(job, "read"), _iops(job, "write")
-    moved = sum(float((job.get(kind) or {}).get("bw_bytes") or 0) for kind in ("read", "write"))
+    moved = sum(_moved(job, kind) for kind in ("read", "write"))
     block = max(round(moved / (reads + writes) / 512), 1) * 512 if moved else 4096
     depth = _whole(path, options, "iodepth") * _whole(path, options, "numjobs")
     pattern = str(options.get("rw") or options.get("readwrite") or "read")
@@ -59,6 +84,12 @@ def _iops(job: Mapping[str, Any], kind: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
+def _moved(job: Mapping[str, Any], kind: str) -> float:
+    """Bytes a second; fio 2 has them in KiB alone."""
+    found = job.get(kind) or {}
+    return float(found.get("bw_bytes") or 0) or 1024 * float(found.get("bw") or 0)
+
+
 def _whole(path: Path, options: Mapping[str, Any], name: str) -> int:
     text = str(options.get(name) or "1")
     if not text.isdigit():
@@ -69,7 +100,10 @@ def _whole(path: Path, options: Mapping[str, Any], name: str) -> int:
 def _latencies(job: Mapping[str, Any]) -> str:
     stated = ""
     for kind in ("read", "write"):
-        found = ((job.get(kind) or {}).get("clat_ns") or {}).get("percentile") or {}
+        said = job.get(kind) or {}
+        # fio 2 has microseconds.
+        unit = 1 if "clat_ns" in said else 1000
+        found = (said.get("clat_ns") or said.get("clat") or {}).get("percentile") or {}
         if "99.000000" in found and _iops(job, kind):
-            stated += f", {kind} p99 {duration(float(found['99.000000']) / 1000)}"
+            stated += f", {kind} p99 {duration(float(found['99.000000']) * unit / 1000)}"
     return stated

@@ -1,8 +1,9 @@
-"""Use and remaining life of a drive, from its own health data: smartctl -j, nvme smart-log."""
+"""Use and remaining life of a drive, from its own health data: smartctl, nvme smart-log."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from ssdlab.units import SIZE, decimal_size, size
 
 #: Ratio of the two shares of life used (rating, flash) above which they disagree.
 APART = 1.5
+#: Fewest full writes of a drive in its life.
+FEW_DRIVES = 10
 
 
 @dataclass(frozen=True)
@@ -178,13 +181,17 @@ def of(
     """The health in the file `what`; None of another file. Raises `InputError`."""
     path = None if what is None else Path(what)
     wear = None
-    if path is not None and path.is_file() and things.begin(path).lstrip()[:1] == "{":
-        wear = smart.wear(things.parsed(path))
+    if path is not None and path.is_file():
+        head = things.begin(path).lstrip()
+        said = things.parsed(path) if head[:1] == "{" else None
+        wear = smart.of_text(head) if said is None else smart.wear(said)
+        if wear is None and said is not None:
+            _refuse_failed(path, said)
     if wear is None:
         for option, value in (("--flash", flash), ("--rated", rated)):
             if value is not None:
                 raise InputError(
-                    f"{option} {value}: goes with a file of smartctl -j or nvme smart-log -o json"
+                    f"{option} {value}: goes with a file of smartctl or nvme smart-log"
                 )
         return None
     if len(drives) > 1:
@@ -197,6 +204,13 @@ def of(
             f"{size(flash_bytes)} of flash, the power of two above its "
             f"{decimal_size(wear.capacity_bytes)} (--flash says otherwise)"
         )
+    if (written := wear.host_written_bytes) and written < FEW_DRIVES * (wear.life_used or 0) * (
+        wear.capacity_bytes or 0
+    ):
+        assumed.append(
+            f"{decimal_size(written)} of host writes, in blocks of 512 B, although so few do not "
+            "wear flash: some drives count in MiB or 32 MiB"
+        )
     rated_bytes = None if rated is None else SIZE.parse("--rated", rated)
     cycles = None
     for name in drives:
@@ -204,9 +218,27 @@ def of(
         if rated_bytes is None and by_preset is not None:
             rated_bytes = by_preset
             assumed.append(f"{decimal_size(by_preset)} rated, as {name} is (--rated)")
+    if wear.flash_written_bytes and not wear.host_written_bytes:
+        raise InputError(
+            f"{what}: it has bytes that the flash took, none that the host wrote; join it "
+            f"with nvme smart-log -o json: `jq -s add smart-log.json {what}`"
+        )
     if not any((wear.host_written_bytes, wear.erases, wear.life_used)):
         raise InputError(f"{what}: it has no written bytes, no erase counts and no wear level")
     return Health(str(what), wear, flash_bytes, rated_bytes, cycles, tuple(assumed))
+
+
+def _refuse_failed(path: Path, said: Any) -> None:
+    """Raise `InputError` for JSON of a smartctl that could not read the drive."""
+    program = said.get("smartctl") if isinstance(said, Mapping) else None
+    if not isinstance(program, Mapping):
+        return
+    messages = program.get("messages")
+    stated = [it.get("string") for it in messages or [] if isinstance(it, Mapping)]
+    why = f" ({stated[0]})" if stated else ""
+    raise InputError(
+        f"{path}: smartctl read no health of a drive{why}; run `smartctl -j -a DEVICE` as root"
+    )
 
 
 def _of_preset(name: str) -> tuple[float | None, float | None]:

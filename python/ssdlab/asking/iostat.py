@@ -33,7 +33,7 @@ class Sample:
 
 def is_text(head: str) -> bool:
     """True if a file begins as a report of `iostat -x`."""
-    return re.search(r"^\s*Device:?\s.*\br/s\b", head, re.MULTILINE) is not None
+    return re.search(r"^\s*(?:Device:?\s.*\br/s\b|r/s\s.*\sDevice\s*$)", head, re.M) is not None
 
 
 def is_json(found: Any) -> bool:
@@ -123,43 +123,73 @@ def _sample(row: Mapping[str, float]) -> Sample:
     moved = {}
     for kind in "rw":
         column = next((f"{kind}{unit}" for unit in _MOVED if f"{kind}{unit}" in row), None)
-        moved[kind] = row[column] * _MOVED[column[1:]] if column else PAGE * row[f"{kind}/s"]
+        rate = row[f"{kind}/s"]
+        moved[kind] = row[column] * _MOVED[column[1:]] if column else PAGE * rate
+        by_size = rate * row.get(f"{kind}areq-sz", 0.0) * 1024
+        # Versions of sysstat print wrong MB/s in JSON, beside right sizes.
+        if by_size and not 1 / APART < moved[kind] / by_size < APART:
+            moved[kind] = by_size
     return Sample(row["r/s"], row["w/s"], moved["r"], moved["w"])
 
 
+#: Ratio of two statements of one rate above which one is wrong, and not rounded.
+APART = 2.0
+#: Suffixes of --human, in kB.
+_SUFFIXES = {"B": 1 / 1024, "k": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
+
+
+def _value(text: str) -> float:
+    text = text.rstrip("%").replace(",", ".")
+    if text[-1:] in _SUFFIXES:
+        return float(text[:-1]) * _SUFFIXES[text[-1]]
+    return float(text)
+
+
 def _of_text(path: Path, text: str) -> list[dict[str, Sample]]:
-    reports: list[dict[str, Sample]] = []
+    reports: list[dict[str, dict[str, float]]] = []
     columns: list[str] = []
+    at = 0
     for number, line in enumerate(text.splitlines(), 1):
         parts = line.split()
-        if parts and parts[0].rstrip(":") == "Device" and "r/s" in parts:
-            columns = parts[1:]
-            if "w/s" not in columns:
+        names = [it.rstrip(":") for it in parts]
+        if "Device" in names and {"r/s", "w/s", "d/s", "f/s"} & {*names}:
+            at = -1 if names[-1] == "Device" else 0
+            columns = [it for it in names if it != "Device"]
+            if "w/s" not in columns and at == 0:
                 raise InputError(
                     f"{path}:{number}: the heading has r/s and no w/s; iostat -x prints both"
                 )
-            reports.append({})
+            # --pretty has a table each for reads, writes and discards.
+            if "r/s" in columns:
+                reports.append({})
         elif not parts:
             columns = []
-        elif columns:
+        elif columns and reports:
+            device = parts.pop(at)
             try:
-                values = [float(it.replace(",", ".")) for it in parts[1:]]
-                row = dict(zip(columns, values, strict=True))
+                row = dict(zip(columns, map(_value, parts), strict=True))
             except ValueError:
                 raise InputError(
-                    f"{path}:{number}: {len(columns)} columns of iostat were expected after the "
+                    f"{path}:{number}: {len(columns)} columns of iostat were expected beside the "
                     f"name of the device, as its heading has them"
                 ) from None
-            reports[-1][parts[0]] = _sample(row)
-    return reports
+            reports[-1].setdefault(device, {}).update(row)
+    whole = [{it: row for it, row in report.items() if "w/s" in row} for report in reports]
+    return [{it: _sample(row) for it, row in report.items()} for report in whole]
+
+
+#: A row of a device that is whole, in JSON that may be cut.
+_ROW = re.compile(r'\{[^{}]*"disk_device"[^{}]*\}')
 
 
 def _of_json(path: Path, text: str) -> list[dict[str, Sample]]:
+    """The reports in JSON, which some versions write with a comma too many, or cut at Ctrl-C."""
     try:
-        hosts = json.loads(text)["sysstat"]["hosts"]
-        found = [report["disk"] for host in hosts for report in host["statistics"]]
-        return [{str(row["disk_device"]): _sample(row) for row in report} for report in found]
+        parts = text.split('"disk":')[1:]
+        found = [[json.loads(row) for row in _ROW.findall(part)] for part in parts]
+        samples = [{str(row["disk_device"]): _sample(row) for row in report} for report in found]
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{path}: JSON of sysstat without r/s and w/s of disks; iostat -x -o JSON has them"
         ) from None
+    return [report for report in samples if report]

@@ -52,12 +52,15 @@ def of(
     if path.suffix in sources.OTHERS:
         return _job(path)
     head = begin(path)
+    if '"fio version"' in head and (results := fio.last(_whole(path))) is not None:
+        return fio.read(path, results)
+    if '"sysstat"' in head and '"disk_device"' in head:
+        return iostat.read(path, _whole(path), volume)
+    _refuse_known(path, head)
     if head.lstrip()[:1] in ("{", "["):
         found = parsed(path)
-        if fio.is_json(found):
-            return fio.read(path, found)
         if iostat.is_json(found):
-            return iostat.read(path, path.read_text(), volume)
+            return iostat.read(path, _whole(path), volume)
         if isinstance(found, dict) and "simulated_seconds" in found:
             raise InputError(
                 f"{what}: these are results of ssdlab run; `ssdlab why {what}` says what would help"
@@ -117,6 +120,22 @@ def _preset(name: str) -> Asked:
     return Asked(load, read, ["the preset as it is"], surer)
 
 
+#: Reports from which no load follows, with advice.
+OTHERS = (
+    (r"\A\d;fio-\d", "terse results of fio; --output-format=json has the options of the jobs"),
+    (r"^\S+: \(g=\d+\): rw=", "printed results of fio; --output-format=json is read"),
+    (r"^Device:?\s+tps\b", "iostat without -x, which has no r/s and w/s; iostat -x prints both"),
+    (r"\sDEV\s+tps\b", "a report of sar -d, which has no r/s and w/s; iostat -x prints both"),
+    (r"\A\s*\d+\s+\d+\s+\w+(?:\s+\d+){11}", "counts since the start; `iostat -x 10 6` has rates"),
+)
+
+
+def _refuse_known(path: Path, head: str) -> None:
+    for begins, said in OTHERS:
+        if re.search(begins, head, re.MULTILINE):
+            raise InputError(f"{path}: {said}")
+
+
 def refuse_folder(path: Path) -> None:
     """Raise `InputError` for a folder."""
     if not path.is_dir():
@@ -151,7 +170,7 @@ def parsed(path: Path) -> Any:
 
 def _whole(path: Path) -> str:
     if path.stat().st_size > MOST_TEXT:
-        raise InputError(f"{path}: more than 64 MiB of iostat; take the busiest hour of it")
+        raise InputError(f"{path}: more than 64 MiB of results; take the busiest hour of them")
     return path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -35,6 +35,13 @@ OTHERS = {
 }  # fmt: skip
 
 
+#: A drive of FEMU among QEMU's devices, but not a subsystem of it.
+_DEVICE = re.compile(r"-device\s+[\"']?femu\b(?!-)")
+#: An option behind a comma.
+_FURTHER = re.compile(r"(?<=,)([a-z_]+)=[\"']?(\$\([^)]*\)|[^\s,\"';]*)")
+#: Options of QEMU that name a drive.
+NAMES = {"id", "serial", "subsys", "bus", "addr", "drive"}
+
 #: FEMU's other modes.
 MODES = {
     "0": "an open-channel drive", "2": "a drive without a model", "3": "zones",
@@ -43,7 +50,10 @@ MODES = {
 
 
 class _Drive(Given):
-    by_effect = ("femu_mode", "nrg", "nru", "gc_thres_pcent", "namespaces", "bufsz_mb")
+    by_effect = (
+        "nand_cell_type", "cell_pages", "pe_suspend", "tsusp_ns", "nrg", "nru", "gc_thres_pcent",
+        "namespaces", "bufsz_mb",
+    )  # fmt: skip
     without_effect = ("queues", "multipoller_enabled")
 
 
@@ -68,7 +78,18 @@ def converted(path: Path) -> str:
             f"{path}: a shell script that names no drive of FEMU (-device femu,devsz_mb=...); "
             "experiments are TOML"
         )
-    return _text(_Drive(path, options))
+    if (count := len(_DEVICE.findall(text))) > 1:
+        raise InputError(f"{path}: {count} drives of FEMU (-device femu,...); keep one")
+    return _text(_Drive(path, _further(text, known, variables) | options))
+
+
+def _further(text: str, known: set[str], variables: Mapping[str, str]) -> dict[str, str]:
+    """Options of the drive that are not read, so that the notes name each."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if _DEVICE.search(line) or known & {name for name, _ in _OPTION.findall(line)}:
+            found |= {name: _resolved(value, variables) for name, value in _FURTHER.findall(line)}
+    return {name: value for name, value in found.items() if name not in known | NAMES}
 
 
 def _resolved(value: str, variables: Mapping[str, str]) -> str:

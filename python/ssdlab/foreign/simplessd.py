@@ -58,6 +58,11 @@ def converted(path: Path) -> str:
         if parser.has_section(name)
         for key, value in parser.items(name)
     }
+    if parser.has_section("trace") and not parser.has_section("pal"):
+        raise InputError(
+            f"{path}: SimpleSSD's settings of a replay, without a drive; `ssdlab run --trace FILE` "
+            "knows most formats, and --pattern takes a regular expression with named groups"
+        )
     if not parser.has_section("pal"):
         raise InputError(
             f"{path}: no configuration of SimpleSSD, which has a section [pal]; "

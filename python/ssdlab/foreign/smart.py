@@ -1,4 +1,4 @@
-"""Wear reported by a drive: JSON of `smartctl -j` and of `nvme smart-log -o json`.
+"""Wear reported by a drive: smartctl and nvme smart-log, as JSON or as text.
 
 Only what the file states is read. The raw flash size of a SATA drive, which converts erase counts
 to programmed bytes, is in no such file: it is an argument of `Wear.programmed`.
@@ -33,6 +33,24 @@ _WRITTEN = re.compile(
     r"(?:_to_.*?)?(?:_(?P<count>\d+)?(?P<unit>[KMGT]i?B))?",
     re.I,
 )
+
+#: Bytes programmed, in JSON of `nvme ocp smart-add-log`.
+PHYSICAL = "Physical media units written"
+#: Bytes of a unit of `nvme intel smart-log-add`.
+INTEL_UNIT = 32 << 20
+NVME_LINES = ("data_units_written", "data_units_read", "percentage_used", "power_on_hours")
+CAPACITIES = ("user_capacity", "total_nvm_capacity", "namespace_1_size/capacity")
+_NVME_HEADING = re.compile(r"(?:Additional )?Smart Log for NVME device", re.I)
+_INTEL = re.compile(r"^(nand|host)_bytes_written\s*:.*?sectors: *(\d+)", re.M)
+_LINE = re.compile(r"^([A-Za-z][\w /-]*?)[ \t]*:[ \t]*(.+)$", re.M)
+#: Attributes of ATA, in the long form (-a) and the brief one (-x).
+_ATTRIBUTE = re.compile(
+    r"^ *\d+ +(\S+) +(?:0x[0-9a-f]+|[A-Z-]{6}) +(\d+) +\d+ +(?:\d+|---) +"
+    r"(?:\S+ +\S+ +)?\S+ +(\d+)",
+    re.M,
+)
+#: Statistics of ATA: page, offset, size, value, flags, name.
+_STATISTIC = re.compile(r"^0x[0-9a-f]+ +0x[0-9a-f]+ +\d+ +(\d+) +\S+ +(\S.*?) *$", re.M)
 
 
 @dataclass(frozen=True)
@@ -90,7 +108,46 @@ def wear(said: Any) -> Wear | None:
         return _common(said, _of_scsi(said))
     if _number(said.get("data_units_written")) is not None:
         return Wear(**_of_nvme(said, "nvme smart-log"))
+    if (physical := _number(said.get(PHYSICAL))) is not None:
+        return Wear("nvme ocp smart-add-log", flash_written_bytes=physical)
     return None
+
+
+def of_text(text: str) -> Wear | None:
+    """Wear in the text of `smartctl -a` or `-x`, `nvme smart-log` or `nvme intel smart-log-add`;
+    None for other text.
+    """
+    is_smartctl = text.startswith("smartctl ")
+    if not is_smartctl and not _NVME_HEADING.match(text):
+        return None
+    if written := dict(_INTEL.findall(text)):
+        host, flash = (int(written[it]) * INTEL_UNIT for it in ("host", "nand"))
+        return Wear("nvme intel smart-log-add", host_written_bytes=host, flash_written_bytes=flash)
+    said: dict[str, Any] = {}
+    for name, value in _LINE.findall(text):
+        said.setdefault(name.strip().lower().replace(" ", "_"), value.strip())
+    log = {name: _digits(said.get(name)) for name in NVME_LINES}
+    if not is_smartctl:
+        return Wear(**_of_nvme(log, "nvme smart-log"))
+    common: dict[str, Any] = {"model_name": said.get("device_model", said.get("model_number"))}
+    capacity = next((said[it] for it in CAPACITIES if it in said), None)
+    common["user_capacity"] = {"bytes": _digits(capacity)}
+    if log["data_units_written"] is not None:
+        return _common(common, _of_nvme(log, "smartctl"))
+    table = [
+        {"name": name, "value": int(value), "raw": {"value": int(raw)}}
+        for name, value, raw in _ATTRIBUTE.findall(text)
+    ]
+    rows = [{"name": name, "value": int(value)} for value, name in _STATISTIC.findall(text)]
+    common["logical_block_size"] = _digits(said.get("sector_size", said.get("sector_sizes")))
+    common["ata_device_statistics"] = {"pages": [{"table": rows}]}
+    return _common(common, _of_ata(common, table))
+
+
+def _digits(text: str | None) -> int | None:
+    """The number at the beginning of a text, with any separator of thousands."""
+    found = re.match(r"\d[\d,.'\u2019\xa0\u202f ]*", text or "")
+    return None if found is None else int(re.sub(r"\D", "", found[0]))
 
 
 def _inside(said: Any, *names: str) -> Any:
@@ -130,7 +187,7 @@ def _common(said: Mapping[str, Any], found: dict[str, Any]) -> Wear:
 def _of_nvme(log: Mapping[str, Any], source: str) -> dict[str, Any]:
     used = _first(_number, log.get("percentage_used"), log.get("percent_used"))
     written, read = (_number(log.get(f"data_units_{it}")) for it in ("written", "read"))
-    physical = _number(log.get("Physical media units written"))
+    physical = _number(log.get(PHYSICAL))
     return {
         "source": source,
         "host_written_bytes": None if written is None else written * DATA_UNIT,
