@@ -182,6 +182,9 @@ def test_the_table_and_json_on_the_command_line(here, ssdlab):
         (["--device", "fast.toml"], "--device fast.toml: is given twice"),
         (["--years", 0], "--years 0: more than 0"),
         (["--p99", "2"], "--p99"),
+        (["--p99", "2ms", "--p999", "1ms"], "p99.9 of 1.00ms below p99 of 2.00ms contradicts"),
+        (["--need", "read.p99.9=1ms,read.p50=2ms"], "read.p50 of 2.00ms contradicts itself"),
+        (["--price", "fast.toml=140EUR"], "prices here are dollars"),
         (["--drives", 0], "--drives 0: from 1 to 64"),
         (["--power-dollars-per-kwh", -1], "expected a number, 0 or more"),
         (["--device", "null"], "kind law, not ssd"),
@@ -221,6 +224,7 @@ def test_a_load_without_a_trace_is_chosen_and_sized_for(here, ssdlab):
     [
         ("choose", [], "--trace and --load: none is given"),
         ("size", ["--trace", "t", "--load", "4K reads"], "both say a load; keep one"),
+        ("size", ["--load", "4K, 9 IOPS", "--p99", "2ms", "--p999", "1ms"], "contradicts itself"),
         ("size", ["--load", "4K reads"], "4K reads: no target: a load without a pace tells no"),
         ("choose", ["--load", "4K reads and fire"], '"fire" is not understood'),
     ],

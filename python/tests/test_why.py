@@ -34,10 +34,9 @@ HELPED = {
         "tlc-enterprise", "random-read",
         NEW | {"device.host_link.queue_depth": 1}, WITHOUT_DRIVES, "unlimited queue",
     ),
-    "a host that waits": (
-        "tlc-enterprise", "random-read",
-        NEW | {"workload.outstanding": 1}, WITHOUT_DRIVES | {"goal": "throughput"},
-        "four times outstanding",
+    "the link of a zoned drive": (
+        "wd-zn540", "random-read", {"workload.requests": 5000}, WITHOUT_DRIVES,
+        "a host link twice as fast",
     ),
     "the host link": (
         "tlc-enterprise", "sequential-read",
@@ -51,7 +50,7 @@ HELPED = {
     ),
     "the buses": (
         "agrawal2008", "random-read", OLD, {"among": ["hardware"], "goal": "throughput"},
-        "twice the channels",
+        "buses twice as fast",
     ),
     "too few dies": (
         "tlc-enterprise", "random-read",
@@ -156,6 +155,14 @@ def test_nothing_helps_where_nothing_can(name):
     why = found(*NOTHING[name])
     assert why.best is None, f"{name}\n{why}"
     assert all(row.verdict != intervals.TRADES or row.losses for row in why.rows)
+
+
+def test_more_requests_outstanding_are_at_the_price_of_their_latency():
+    keys = NEW | {"workload.outstanding": 1}
+    why = found("tlc-enterprise", "random-read", keys, {"among": ["load"], "goal": "throughput"})
+    row = why.rows[0]
+    assert row.change.name == "four times outstanding" and math.exp(row.gain.mean) > 3
+    assert row.verdict == intervals.TRADES and row.losses["p99 of reads"] > 1.25
 
 
 def test_a_gain_that_worsens_another_figure_is_at_a_price():

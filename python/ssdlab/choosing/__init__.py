@@ -22,7 +22,7 @@ from ssdlab.choosing.hunt import Asked, Hunt, Told
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.costing.need import Need
 from ssdlab.sizing.load import Load
-from ssdlab.sizing.trial import Goal
+from ssdlab.sizing.trial import Goal, refuse_contradictions
 
 __all__ = ["Asked", "Choice", "InterruptedChoice", "Offer", "Terms", "among", "choose"]
 
@@ -147,6 +147,7 @@ def choose(
     names = unique(drives) or [*rows]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
+    refuse_contradictions(goals)
     # A closed loop writes as fast as the drive allows: no drive lasts years.
     if years is not None or load.is_paced:
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))

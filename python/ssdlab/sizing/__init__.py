@@ -21,7 +21,7 @@ from ssdlab.layers import Layer
 from ssdlab.running import Experiment
 from ssdlab.sizing.fit import WHOLE, Effort, Fit, fit
 from ssdlab.sizing.load import Load
-from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
+from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge, refuse_contradictions
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 from ssdlab.under_load import LONG
 from ssdlab.under_load import life_text as life
@@ -166,6 +166,7 @@ def size(
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     lasting = Goal("years", years or YEARS, at_least=True)
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
+    refuse_contradictions(goals)
     # A closed loop writes as fast as the drive allows: no drive lasts years.
     if years is not None or load.is_paced:
         goals.append(lasting)

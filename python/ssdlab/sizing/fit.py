@@ -53,7 +53,7 @@ class Effort(NamedTuple):
 #: MB drive would take 73 million repeated ones.
 WHOLE = Effort(300_000, 15e9, 20_000_000, None)
 #: Enough to confirm a drive after the comparison.
-CONFIRMED = Effort(150_000, 8e9, 2_000_000, 1_000_000)
+CONFIRMED = Effort(80_000, 5e9, 1_000_000, 500_000)
 #: A fraction of a second per drive: enough for a p99, and to exclude hopeless designs.
 BRIEF = Effort(30_000, 2e9, 0, 30_000)
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab import lifetime, portable, under_load
+from ssdlab._core import InputError
 from ssdlab.confidence import margin
 from ssdlab.costing.design import latencies_us
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
 from ssdlab.under_load import DAYS
+from ssdlab.units import duration
 
 #: A single run suffices if its metric differs from the limit by this factor.
 CLEAR = 1.25
@@ -71,6 +73,30 @@ class Goal:
         if mean - half <= self.limit <= mean + half:
             return None if half else True
         return (mean > self.limit) == self.at_least
+
+
+#: Goals on all requests, and the lower percentile of each pair.
+_RISING = (("p99_us", "p999_us"),)
+
+
+def refuse_contradictions(goals: Sequence[Goal]) -> None:
+    """Raise `InputError` for a higher percentile that is required to be below a lower one."""
+    limits = {it.figure: it for it in goals if not it.at_least}
+    pairs = [*_RISING]
+    for kind in ("", "read.", "write."):
+        ranked = [
+            f"{kind}{name}" for name in ("p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
+        ]
+        known = [it for it in ranked if it in limits]
+        pairs += list(zip(known, known[1:], strict=False))
+    for low, high in pairs:
+        if low in limits and high in limits and limits[high].limit < limits[low].limit:
+            first, second = limits[low], limits[high]
+            raise InputError(
+                f"{second.name} of {duration(second.limit)} below {first.name} of "
+                f"{duration(first.limit)} contradicts itself: {second.name} is never less than "
+                f"{first.name}; keep one of the two"
+            )
 
 
 @dataclass

@@ -99,7 +99,7 @@ def together(first: Change, second: Change) -> Change | None:
     both = (*first.assignments, *second.assignments)
     if len({it.partition("=")[0] for it in both}) < len(both):
         return None
-    group = max(first.group, second.group, key=[*GROUPS].index)
+    group = max(first.group, second.group, key=(OWN, *GROUPS).index)
     return Change(f"{first.name}, {second.name}", group, both)
 
 
