@@ -172,7 +172,7 @@ fn files_that_fit_no_format_or_several_are_refused_with_the_names() {
     let options = ReadOptions::default();
     let head = Head::new(b"x\n", true, &options);
     let none = only(&[claim("a", |_| false), claim("b", |_| false)], &head).unwrap_err();
-    assert!(none.contains("nearest are a, b (`ssdlab list formats`)"), "{none}");
+    assert!(none.contains("nearest are a, b: name one by workload.format"), "{none}");
     let both = only(&[claim("a", |_| true), claim("b", |_| true)], &head).unwrap_err();
     assert_eq!(both, "its beginning could be a or b: name one with workload.format");
 }

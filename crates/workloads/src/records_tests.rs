@@ -61,7 +61,7 @@ fn blank_lines_and_comments_are_skipped_and_counted() {
 fn files_that_are_no_traces_are_refused_with_what_they_are() {
     let good = b"1.5 0 100 8 1\n".repeat(4);
     let long_line = [&good[..], &b"1".repeat(1 << 17)].concat();
-    let rows: [(&[u8], &str); 13] = [
+    let rows: [(&[u8], &str); 21] = [
         (b"", "trace t: the file is empty, expected a trace"),
         (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
         (b"\x7fELF\x02\0\0", "this is a program"),
@@ -74,6 +74,14 @@ fn files_that_are_no_traces_are_refused_with_what_they_are() {
         (b"root:x9y:20228:::\n", "the first line is like \"a:a9a:9:::\""),
         (&b"y ".repeat(1 << 16), &format!("the first line is like \"{}...\"", "a ".repeat(30))),
         (&b"\0".repeat(1 << 17), "binary data in no known format"),
+        (b"smartctl 7.2 2020-12-30 r5155\n", "`smartctl -j -a DEVICE >FILE`"),
+        (b"Smart Log for NVME device:nvme0\n", "`nvme smart-log -o json DEVICE >FILE`"),
+        (b"a: (g=0): rw=randread, bs=(R) 4096B-4096B\n", "fio --output-format=json"),
+        (b"3;fio-3.28;a;0;0\n", "fio --output-format=json"),
+        (b"1, 75312, 0, 4096, 0\n", "--columns time=1:ms,op=3,size=4,offset=5"),
+        (b"Linux 5.15.0 (a)\n\nDevice tps kB_read/s\n", "iostat without -x"),
+        (b"1.5 pread64(3, \"a\", 4096, 0) = 4096\n", "calls that strace saw"),
+        (b"READ usertable user8517097267634966620\n", "operations of YCSB"),
         (&long_line, "trace t, line 5: the line is longer than 64 KiB"),
     ];
     for (bytes, part) in rows {

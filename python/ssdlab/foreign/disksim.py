@@ -226,7 +226,9 @@ class _Experiment:
         if len(kinds) > 1:
             at = organization or blocks[kinds[1]]
             raise self._wrong(
-                at, f"drives of different kinds ({self._shown(kinds)}); one kind can be converted"
+                at,
+                f"drives of different kinds ({self._shown(kinds)}); name those of one kind in its "
+                "devices, and run each kind from a file of its own",
             )
         drive = self._drive(blocks[kinds[0]])
         if organization is None:

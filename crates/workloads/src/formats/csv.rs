@@ -327,7 +327,7 @@ mod tests {
         let few = error("1,r\n", "time=1:s,op=2,offset=3:bytes,size=4");
         assert!(few.contains("line 1: no column 3, expected a line with every column"), "{few}");
         let word = error("1,x,0,512\n", "time=1:s,op=2,offset=3:bytes,size=4");
-        assert!(word.contains("bad operation \"x\", expected r, read"), "{word}");
+        assert!(word.contains("bad operation \"x\", expected read, write"), "{word}");
         let undeclared = read_as(&FORMAT, b"1,2,3\n", &ReadOptions::default()).unwrap_err();
         assert!(undeclared.starts_with("workload.columns: a table needs its columns"));
     }

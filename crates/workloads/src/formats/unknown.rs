@@ -7,7 +7,7 @@ use crate::read::head::{Head, first_lines, form_of};
 const NEAREST: usize = 3;
 
 /// Beginnings of files that are not traces, with advice.
-const OTHERS: [(&[&str], &str); 16] = [
+const OTHERS: [(&[&str], &str); 29] = [
     (
         &["{", "\"fio version\""],
         "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
@@ -21,6 +21,31 @@ const OTHERS: [(&[&str], &str); 16] = [
     (&["{", "\"sysstat\""], "a report of iostat: `ssdlab ask FILE` reads it"),
     (&["Linux ", "Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
     (&["Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
+    (&["Linux ", "Device", "tps"], WITHOUT_READS),
+    (&["Device", "tps"], WITHOUT_READS),
+    (&["procs "], WITHOUT_DISKS),
+    (&["\"Dstat"], WITHOUT_DISKS),
+    (
+        &["smartctl "],
+        "what smartctl prints: `ssdlab ask FILE` reads what `smartctl -j -a DEVICE >FILE` writes",
+    ),
+    (
+        &["Smart Log for NVME"],
+        "what nvme prints: `ssdlab ask FILE` reads what `nvme smart-log -o json DEVICE >FILE` writes",
+    ),
+    (&["", ": (g=0): rw="], PRINTED_BY_FIO),
+    (&["3;fio-"], PRINTED_BY_FIO),
+    (&["4;fio-"], PRINTED_BY_FIO),
+    (&["5;fio-"], PRINTED_BY_FIO),
+    (&["", " -> ", ": count", "distribution"], "a histogram of latencies, which are no requests"),
+    (
+        &["", "pread64("],
+        "calls that strace saw: `--pattern '^(?<time_s>[0-9.]+) p(?<op>read|write)64\\(.*, (?<bytes>\\d+), (?<offset>\\d+)\\)'` reads those of one file",
+    ),
+    (
+        &["", " usertable "],
+        "operations of YCSB on keys, which have no addresses: blktrace under the database records them",
+    ),
     (&["<", "MQSim_IO_Scenarios"], "a scenario of MQSim: `ssdlab run --workload FILE` runs it"),
     (&["[global]"], "a job file of fio: `ssdlab run FILE` runs it"),
     (&["Tracing block I/O", "LATms"], WITHOUT_TIMES),
@@ -37,6 +62,11 @@ const OTHERS: [(&[&str], &str); 16] = [
         "a list of JSON, of which an object a line can be read: `jq -c '.[]' FILE` writes it",
     ),
 ];
+const PRINTED_BY_FIO: &str =
+    "what fio prints: `ssdlab ask FILE` reads what `fio --output-format=json --output=FILE` writes";
+const WITHOUT_READS: &str = "a report of iostat without -x: `ssdlab ask` reads that of `iostat -x`";
+const WITHOUT_DISKS: &str =
+    "a report of means of the whole machine: `ssdlab ask` reads that of `iostat -x`";
 const WITHOUT_TIMES: &str = "output of iosnoop without times: iosnoop -ts prints them";
 const WITHOUT_SECTORS: &str =
     "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does";
@@ -83,6 +113,11 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
         return "this is an experiment: `ssdlab run FILE` runs it".to_owned();
     }
     let form = form_of(first.as_bytes());
+    if ["9, 9, 9, 9", "9, 9, 9, 9, 9", "9, 9, 9, 9, 9, 9"].contains(&form.as_str()) {
+        return "this may be a log of latencies or rates by fio: with log_offset=1, \
+                `--columns time=1:ms,op=3,size=4,offset=5` reads it; `--write_iolog` records a trace"
+            .to_owned();
+    }
     let likeness = |row: &Format| {
         let sample = (row.sample)();
         let lines = first_lines(&sample, true).into_iter();
@@ -92,8 +127,8 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near: Vec<_> = near.iter().take(NEAREST).map(|(_, row)| row.name).collect();
     format!(
-        "the lines are in no known format; the nearest are {} (`ssdlab list formats`): name one by workload.format, \
-         or the columns by --columns",
+        "the lines are in no known format; the nearest are {}: name one by workload.format, or the \
+         columns by --columns",
         near.join(", ")
     )
 }

@@ -98,7 +98,12 @@ impl WorkloadKind for Fio {
         }
         let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
         for job in &jobs {
-            let checked = job.zones.check_device(context.zones.as_ref());
+            let zones = context.zones.as_ref();
+            // A range beyond the device is refused below.
+            let ranges = (0..job.clones).filter_map(|index| run::range(job, index, capacity).ok());
+            let checked = job.zones.check_device(zones).and_then(|()| {
+                ranges.into_iter().try_for_each(|range| job.zones.check_range(zones, range))
+            });
             checked.map_err(|problem| {
                 fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
             })?;

@@ -14,7 +14,7 @@ const LINE: &str = "a line with every column that is declared";
 const TIME: Field = Field::new("time", "a time as declared, or as the first line has it");
 const OP: Field = Field::new(
     "operation",
-    "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or of NVMe (zeroes, compare, copy and more), letters of the block layer, or as declared (op=col:1=write,2=read)",
+    "read, write, trim, flush, a command of zones or NVMe, the block layer's letters, or as declared (--columns op=COLUMN:1=write,2=read)",
 );
 const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
 const HANDLE: Field = Field::new("handle", "a number of a placement handle");

@@ -466,6 +466,8 @@ fn jobs_on_zones_write_at_pointers_and_reset_what_is_full() {
     }
     let wrong = on_zones("[j]\nzonemode=zbd\nzonesize=1m\nrw=write").unwrap_err();
     assert!(wrong.contains("zonesize=1048576: that of the device is 524288"), "{wrong}");
+    let none = on_zones("[j]\nzonemode=zbd\nrw=write\nsize=256k").unwrap_err();
+    assert!(none.contains("bytes 0 to 262144 hold no whole zone of 524288 bytes"), "{none}");
     let many = on_zones("[j]\nzonemode=zbd\nmax_open_zones=3\nrw=write").unwrap_err();
     assert!(many.contains("3 open zones are more than the device has, 2"), "{many}");
 }

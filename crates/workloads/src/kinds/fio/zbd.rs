@@ -79,7 +79,9 @@ impl ZoneKeys {
             return Ok(());
         }
         let Some(zones) = zones else {
-            return Err("zonemode=zbd needs a device of zones (device.kind = \"zoned\")".to_owned());
+            return Err(
+                "zonemode=zbd needs a device of zones, such as --device wd-zn540".to_owned()
+            );
         };
         let stated = [
             ("zonesize", self.size, zones.size * SECTOR_BYTES),
@@ -88,7 +90,8 @@ impl ZoneKeys {
         for (key, stated, own) in stated {
             if let Some(stated) = stated.filter(|it| *it != own && *it != 0) {
                 return Err(format!(
-                    "{key}={stated}: that of the device is {own}; a job without the key takes it"
+                    "{key}={stated}: that of the device is {own}; a job without the key takes it, and \
+                     device.zones sets it"
                 ));
             }
         }
@@ -97,6 +100,22 @@ impl ZoneKeys {
             return Err(format!("{most} open zones are more than the device has, {}", zones.open));
         }
         Ok(())
+    }
+
+    /// Refuses a job whose bytes hold no whole zone: it would ask for nothing.
+    pub fn check_range(
+        &self,
+        zones: Option<&ZoneShape>,
+        (start, end): (u64, u64),
+    ) -> Result<(), String> {
+        let size = zones.filter(|_| self.is_on).map_or(1, |zones| zones.size * SECTOR_BYTES);
+        if start.div_ceil(size) < end / size {
+            return Ok(());
+        }
+        Err(format!(
+            "bytes {start} to {end} hold no whole zone of {size} bytes: size=1z is the least with \
+             zonemode=zbd"
+        ))
     }
 
     /// Maximum open zones for a job.
