@@ -173,6 +173,7 @@ prove-planted:
 docs: dist/.stamp-tested ## build the docs as a site into site/
 	$(BIN)/zensical build --clean --strict
 	$(BIN)/python packaging/glossary.py site
+	$(BIN)/python packaging/search.py site
 	@echo "The first page: site/index.html"
 
 .PHONY: pictures

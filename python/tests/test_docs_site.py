@@ -5,8 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import browser
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -29,9 +33,20 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(source):
+    """The site as zensical builds it, with links to the glossary and a search."""
     done = build(source)
     assert done.returncode == 0, done.stdout + done.stderr
+    for script in ("glossary.py", "search.py"):
+        command = [sys.executable, ROOT / "packaging" / script, source / "site"]
+        subprocess.run(command, check=True)
     return source / "site"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without a log."""
+
+    def log_message(self, *_):
+        pass
 
 
 def test_the_site_is_whole(site):
@@ -43,8 +58,6 @@ def test_the_site_is_whole(site):
         assert [address for address in loaded if re.match(r"(https?:)?//", address)] == []
     where = site / "glossary.html"
     places = set(re.findall(r'<h2 id="([\w-]+)"', where.read_text()))
-    linking = [sys.executable, ROOT / "packaging" / "glossary.py", site]
-    subprocess.run(linking, check=True)
     text = (site / "drives.html").read_text()
     terms = re.findall(r'<a href="glossary.html#([\w-]+)" title', text)
     assert {"die", "write-amplification"} <= set(terms) <= places
@@ -66,6 +79,23 @@ def test_a_broken_link_fails_the_build(source, tmp_path):
         assert f"{kind} does not exist" in done.stdout + done.stderr
 
 
-def test_no_search_is_offered_that_files_could_not_serve(site):
-    page = (site / "index.html").read_text()
-    assert 'type="search"' not in page and 'class="md-search"' not in page
+@pytest.mark.skipif(browser.BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("served", [False, True])
+def test_a_search_finds_sections_from_files_and_from_a_server(site, tmp_path, served):
+    handler = partial(QuietHandler, directory=site)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    start = f"http://127.0.0.1:{server.server_port}" if served else site.as_uri()
+    with browser.Browser(tmp_path / "profile") as opened:
+        opened.open(f"{start}/search.html?q=map+cache+memory")
+        opened.until("document.querySelectorAll('#found li').length > 3")
+        links = opened.run("[...document.querySelectorAll('#found a')].map(it => it.href)")
+        assert f"{start}/media.html#drives-without-enough-memory-for-their-map" in links
+        opened.run("words.value = 'zzqq'; words.dispatchEvent(new Event('input')); void 0")
+        assert opened.run("count.textContent").startswith("No section")
+        opened.open(links[0])
+        page, place = links[0].rsplit("/", 1)[1].split("#")
+        opened.until(
+            f"location.pathname.endsWith('/{page}') && document.getElementById('{place}') !== null"
+        )
+    server.shutdown()

@@ -23,16 +23,15 @@ pages are generated from the program's own tables, as is the schema for [editors
 ## Layers
 
 Later layers override earlier ones: presets, the file, `--device`, `--workload` or `--trace`, then all `--set`
-together, whose order does not matter. `device.preset` and `workload.preset` begin from a built-in one; without
-either, and without a `kind`, the keys refine the presets `agrawal2008` and `mixed`. A layer that names a `kind`
-or a `preset` resets the section before its other keys apply. In a sweep, `--vary` and `--set` are one layer.
+together, in any order. `device.preset` and `workload.preset` begin from a built-in one, by default
+`agrawal2008` and `mixed`. A layer that names a `kind` or a `preset` resets the section before its other keys
+apply. In a sweep, `--vary` and `--set` are one layer.
 
-Within a layer a key has one value, a section a kind or a preset, and the spare space one definition;
-contradictions are errors. Setting a key that the kind does not have, or that has no effect on this drive,
-is an error. `--set suspend.program=none` switches the suspension of programs off, whatever a preset or a file says.
+Contradictions within a layer are errors, such as two definitions of the spare space. Setting a key that the
+kind does not have, or that has no effect on this drive, is an error. `--set suspend.program=none` switches
+the suspension of programs off, whatever a preset or a file says.
 
-A file is data: a policy in Python that it names is loaded only with `--allow-code`
-([what is trusted](security.md)).
+A file is data: it loads a policy in Python only with `--allow-code` ([security](security.md)).
 
 ## Values
 
@@ -117,7 +116,7 @@ const PAGES: [Page; 8] = [
 ];
 
 /// Short names for long descriptions of values in the tables.
-const VALUES: [(&str, &str); 17] = [
+const VALUES: [(&str, &str); 25] = [
     ("integer", "a whole number"),
     ("number", "a number"),
     ("boolean", "true or false"),
@@ -130,6 +129,17 @@ const VALUES: [(&str, &str); 17] = [
     ),
     ("time", "a time with its unit, such as \"25us\" or \"1.5ms\""),
     ("time or none", "a time with its unit, such as \"35us\", or \"none\""),
+    ("time or none", "\"none\", or a time such as \"7d\" or \"500ms\""),
+    ("time or none", "a time with its unit, such as \"1ms\", or \"none\""),
+    (
+        "times",
+        "a time with its unit, such as \"45us\", or one for each type of page, such as \"38us, 45us, 62us\"",
+    ),
+    ("limit", "a positive whole number, or \"unlimited\""),
+    ("voltage", "a voltage with its unit, such as \"3.3V\""),
+    ("voltage", "a voltage with its unit, such as \"3.3V\", or a number of volts"),
+    ("capacitance", "a capacitance with its unit, such as \"1.2mF\" or \"680uF\""),
+    ("rate", "transfers a second with the unit, such as \"1200MT/s\""),
     ("power", "a power with its unit, such as \"0.9W\""),
     ("current", "a current with its unit, such as \"25mA\""),
     ("energy", "an energy with its unit, such as \"16.5uJ\""),
@@ -169,23 +179,25 @@ fn conditions(doc: &str) -> impl Iterator<Item = &str> {
     doc.split_inclusive(". ").map(str::trim).filter(|sentence| sentence.starts_with("Applies "))
 }
 
-/// The conditions shared by several keys, each stated once before them.
-fn shared_conditions(keys: &[&KeyInfo]) -> Vec<String> {
-    let docs: Vec<String> = keys.iter().map(|key| one_line(&key.doc)).collect();
-    let mut found: Vec<String> = Vec::new();
-    for condition in docs.iter().flat_map(|doc| conditions(doc)) {
-        let many = docs.iter().filter(|doc| conditions(doc).eq([condition])).count() > 1;
-        if many && !found.iter().any(|it| it == condition) {
-            found.push(condition.to_owned());
-        }
-    }
-    found
+/// The conditions of a key that are not stated above its section.
+fn own_conditions(key: &KeyInfo, above: &[String]) -> Vec<String> {
+    let doc = one_line(&key.doc);
+    conditions(&doc).filter(|it| !above.iter().any(|that| that == it)).map(str::to_owned).collect()
 }
 
-/// A key as a list item: name, value and default, and meaning without the condition stated above
-/// the list.
-fn item(key: &KeyInfo, shared: &str) -> String {
-    let doc = one_line(&one_line(&key.doc).replace(shared, ""));
+/// The conditions that every key of a section has; none for a single key.
+fn common_conditions(keys: &[&KeyInfo]) -> Vec<String> {
+    let mut all: Vec<Vec<String>> = keys.iter().map(|key| own_conditions(key, &[])).collect();
+    let first = all.pop().unwrap_or_default();
+    let in_all = |it: &String| !all.is_empty() && all.iter().all(|of| of.contains(it));
+    first.into_iter().filter(in_all).collect()
+}
+
+/// A key as a list item: name, value and default, and meaning without the conditions stated
+/// above it.
+fn item(key: &KeyInfo, above: &[String]) -> String {
+    let whole = one_line(&key.doc);
+    let doc = above.iter().fold(whole, |doc, condition| one_line(&doc.replace(condition, "")));
     let named = VALUES.iter().find(|(_, long)| *long == key.expected);
     let expected = named.map_or(key.expected.as_str(), |(name, _)| *name).replace(" |", ",");
     let default = match key.default.as_str() {
@@ -196,8 +208,8 @@ fn item(key: &KeyInfo, shared: &str) -> String {
     format!("- {mark}`{}`{mark} ({expected}{default}): {doc}\n", key.path)
 }
 
-/// Lists of keys, by table: first the keys that always apply, then the keys with a shared
-/// condition, below it.
+/// Lists of keys, by section: conditions of all its keys first, then the keys without further
+/// conditions, then groups of keys below the conditions that they share.
 fn lists(page: &mut String, keys: &[&KeyInfo], level: &str) {
     let mut names: Vec<&str> = Vec::new();
     for name in keys.iter().map(|key| table_of(&key.path)) {
@@ -211,32 +223,60 @@ fn lists(page: &mut String, keys: &[&KeyInfo], level: &str) {
         if names.len() > 1 {
             let _ = write!(page, "\n{level} {name}\n");
         }
-        let shared = shared_conditions(&below);
-        let above = |key: &KeyInfo| {
-            let doc = one_line(&key.doc);
-            shared.iter().find(|it| conditions(&doc).eq([it.as_str()])).map_or("", String::as_str)
-        };
-        for condition in std::iter::once("").chain(shared.iter().map(String::as_str)) {
-            let mut items = below.iter().filter(|key| above(key) == condition).peekable();
+        let common = common_conditions(&below);
+        if !common.is_empty() {
+            let _ = write!(page, "\n{}\n", common.join(" "));
+        }
+        let further: Vec<Vec<String>> =
+            below.iter().map(|key| own_conditions(key, &common)).collect();
+        let mut groups: Vec<Vec<String>> = vec![Vec::new()];
+        for of in &further {
+            if !groups.contains(of) && further.iter().filter(|it| *it == of).count() > 1 {
+                groups.push(of.clone());
+            }
+        }
+        for group in &groups {
+            let is_here =
+                |of: &Vec<String>| of == group || group.is_empty() && !groups.contains(of);
+            let mut items = below.iter().zip(&further).filter(|(_, of)| is_here(of)).peekable();
             if items.peek().is_none() {
                 continue;
             }
-            if !condition.is_empty() {
-                let _ = write!(page, "\n{condition}\n");
+            if !group.is_empty() {
+                let _ = write!(page, "\n{}\n", group.join(" "));
             }
             page.push('\n');
-            for key in items {
-                page.push_str(&item(key, condition));
+            let above: Vec<String> = common.iter().chain(group).cloned().collect();
+            for (key, _) in items {
+                page.push_str(&item(key, &above));
             }
         }
     }
 }
 
-/// The keys that are equal in several sections.
+/// The keys that all sections have.
 fn of_all<'a>(sections: &[&'a SectionKeys]) -> Vec<&'a KeyInfo> {
     let [first, others @ ..] = sections else { return Vec::new() };
     let has = |key: &&KeyInfo| others.iter().all(|it| it.keys.contains(key));
     first.keys.iter().filter(|key| !others.is_empty() && has(key)).collect()
+}
+
+/// True if two kinds have the key alike.
+fn is_alike(key: &KeyInfo, other: &KeyInfo) -> bool {
+    let parts = |it: &KeyInfo| [&it.path, &it.doc, &it.expected, &it.default].map(Clone::clone);
+    parts(key) == parts(other)
+}
+
+/// The keys that are alike in three sections or more.
+fn of_several<'a>(sections: &[&'a SectionKeys]) -> Vec<&'a KeyInfo> {
+    let mut found: Vec<&KeyInfo> = Vec::new();
+    for key in sections.iter().flat_map(|it| &it.keys) {
+        let has = |it: &&&SectionKeys| it.keys.iter().any(|other| is_alike(key, other));
+        if sections.iter().filter(has).count() > 2 && !found.iter().any(|it| is_alike(key, it)) {
+            found.push(key);
+        }
+    }
+    found
 }
 
 fn text_of(it: &Page, all: &[SectionKeys]) -> String {
@@ -254,11 +294,24 @@ fn text_of(it: &Page, all: &[SectionKeys]) -> String {
         page.push_str("\n## Keys of all kinds\n");
         lists(&mut page, &all_have, "");
     }
+    let mut several = of_several(&sections);
+    several.retain(|key| !all_have.contains(key));
+    if !several.is_empty() {
+        page.push_str("\n## Keys of several kinds\n");
+        lists(&mut page, &several, "");
+    }
     for section in &sections {
         if sections.len() > 1 {
             let _ = write!(page, "\n## {}\n", section.title);
         }
-        let own = |key: &&KeyInfo| !all_have.contains(key);
+        let is_shared = |key: &&KeyInfo| several.iter().any(|it| is_alike(key, it));
+        let shared: Vec<String> = (section.keys.iter().filter(is_shared))
+            .map(|key| format!("`{}`", key.path.rsplit('.').next().unwrap_or_default()))
+            .collect();
+        if !shared.is_empty() {
+            let _ = write!(page, "\nAlso {}.\n", shared.join(", "));
+        }
+        let own = |key: &&KeyInfo| !all_have.contains(key) && !is_shared(key);
         let keys: Vec<&KeyInfo> = section.keys.iter().filter(own).collect();
         lists(&mut page, &keys, if sections.len() > 1 { "###" } else { "##" });
     }
@@ -281,8 +334,10 @@ fn the_key_reference_is_fresh() {
         is_fresh(&format!("{docs}/configuration/{}.md", page.name), &text_of(page, &all));
     }
     index.push_str(LAYERS);
-    for (name, long) in &VALUES {
-        let _ = writeln!(index, "| {name} | {long} |");
+    for (at, (name, long)) in VALUES.iter().enumerate() {
+        if VALUES[..at].iter().all(|(before, _)| before != name) {
+            let _ = writeln!(index, "| {name} | {long} |");
+        }
     }
     index.push_str(COMMON_HEAD);
     let has = |page: &Page, path: &str| {
