@@ -70,8 +70,8 @@ options! {
         read_copy: ReadCopy = ReadCopy::ShortestQueue,
         /// Rotation of parity over the members.
         parity_rotation: Rotation = Rotation::LeftSymmetric,
-        /// Share of the parity on each member in percent, adding up to 100. Members with more parity wear
-        /// out sooner (Diff-RAID, EuroSys 2010).
+        /// Share of the parity on each member, in percent; members with more parity wear out sooner
+        /// (Diff-RAID).
         parity_share: Shares = Shares::default(),
         /// Method of updating parity.
         write: WriteRule = WriteRule::Auto,

@@ -103,8 +103,8 @@ options! {
         bypass: Size where COPIES = Size::from_bytes(0),
         /// Ranges of addresses that are in the cache from the beginning and never leave it.
         pinned: Ranges where COPIES = Ranges::default(),
-        /// Hints by placement handle: pin, unpin, or flush (all that is dirty is written back), as
-        /// the commands of ATA's non-volatile cache do.
+        /// Hints by placement handle, as of ATA's non-volatile cache: pin, unpin, or flush all
+        /// dirty lines.
         hints: Hints where COPIES = Hints::default(),
         /// When lines that were written are written to the backing device.
         destage: Destage = Destage::default(),

@@ -58,33 +58,30 @@ options! {
         seed: u64 = 42,
         /// Saved drive to start from, a file written by `run.save_drive`.
         load_drive: Option<String> = None,
-        /// Preconditioning: data written to the drive before the run, in no simulated time: every
-        /// page in order, N times as many uniform random pages, or with "steady" the workload
-        /// itself, repeated until write amplification has settled. Only pages that the drive holds
-        /// (`device.fill`), unless it is empty, and that the workload may touch
-        /// (`workload.footprint`) are written; of a trace all.
+        /// Preconditioning, in no simulated time: every page in order, N times as many uniform
+        /// random pages, or with "steady" the workload itself until write amplification has
+        /// settled. It writes only pages that the drive holds (`device.fill`), unless it is empty,
+        /// and that the workload may touch (`workload.footprint`).
         precondition: Precondition = Precondition::None,
-        /// Time that data age after preconditioning, before the first request, such as "90d at
-        /// 40C"; default temperature: `device.media.temperature`.
+        /// Time that data age before the first request; default temperature:
+        /// `device.media.temperature`.
         age: RunAge = RunAge::NONE,
-        /// Pace of untimed writes (`run.precondition`, `run.timed`), for the clock of ageing: drive
-        /// writes a day, or bytes a second; with "none" they do not age meanwhile.
+        /// Pace of untimed writes (`run.precondition`, `run.timed`), for the clock of ageing;
+        /// "none": data do not age meanwhile.
         pace: Pace = Pace::None,
         /// File to which the drive is saved after preconditioning and `run.age`, before the first request.
         save_drive: Option<String> = None,
         /// True if requests take simulated time; if not, each completes at once and only flash activity
         /// (write amplification, wear) is simulated.
         timed: bool = true,
-        /// Warm-up at the start of a timed run, excluded from the results: requests that arrive in it are
-        /// served but are in no latency, rate or series; counters and utilisation cover the time after it.
+        /// Warm-up at the start of a timed run, excluded from all results.
         warm_up: Duration = Duration::from_ns(0),
         /// When the run ends.
         until: Until = Until::End,
         /// Window in which flash operations are recorded individually, at most 20,000.
         timeline: TimelineWindow = TimelineWindow::None,
-        /// When power is cut (`device.persistence.recovery` is how the drive recovers): never, once, at
-        /// intervals counted from when the drive is ready, or N times at random over the time of the run or
-        /// the events of the device.
+        /// Power cuts: never, once, at intervals after the drive is ready, or N times at random
+        /// over the time of the run or the events of the device.
         power_cut: PowerCut = PowerCut::None,
         /// Time without power after each cut; the workload pauses meanwhile.
         power_off: Duration = Duration::from_ns(1_000_000_000),

@@ -14,17 +14,16 @@ options! {
     pub struct BlockBuffer as BlockBufferPartial {
         /// Block buffer for host data; `0B`: no block buffer.
         size: Size = Size::from_bytes(0),
-        /// Consecutive data that gather and leave together; if not given a logical page larger than a page of the
-        /// flash, with log blocks what these are merged with, else what a block of the flash holds.
+        /// Consecutive data that are evicted together; by default a logical page larger than a
+        /// flash page, the block of log blocks, or else a flash block.
         block: Option<Size> where GATHERS = None,
-        /// Page padding: what a block lacks is read, so that it is written whole; of a block on several pools
-        /// (`device.pool`) the parts of those in which something was written.
+        /// Page padding: missing pages of a block are read, so that it is written whole; of a block
+        /// on several pools (`device.pool`) only its parts in pools with written pages.
         page_padding: bool where GATHERS = true,
         /// LRU compensation: a block that was written from its begin to its end, in order, leaves first.
         compensation: bool where GATHERS = true,
-        /// Blocks that leave at a time: that many places are free or being freed. If not given one
-        /// for each pool (`device.pool`), each to a pool that no other is leaving for, as far as
-        /// the buffer has more blocks.
+        /// Blocks that are evicted at a time, as far as the buffer has more; by default one for
+        /// each pool (`device.pool`).
         flushes: Option<u32> where GATHERS = None,
         /// Power-loss protection of the block buffer: its data survive a power cut, and a flush does not wait for
         /// the flash.

@@ -33,9 +33,8 @@ options! {
     pub struct Fdp as FdpPartial {
         /// Reclaim unit handles, from 1 to 64; 0: no FDP. One handle places as a drive without FDP does.
         handles: u32 = 0,
-        /// Reclaim groups: number of equal parts of the dies, each with all handles. A write with
-        /// placement group x handles + handle goes to that group, and copies never leave it; one
-        /// that names none stays in the group in which it lies.
+        /// Reclaim groups: equal parts of the dies, each with all handles. A write with placement
+        /// group x handles + handle goes to that group; others stay in the group of their data.
         groups: u32 where PLACES = 1,
         /// Destination of moved pages.
         isolation: Isolation where CHOOSES = Isolation::Initial,
@@ -44,8 +43,8 @@ options! {
         /// `address(0-1GiB:1, 1GiB-:0)`, or by size such as `size(<=4KiB:1, else 2)`; what no part
         /// covers has handle 0. `ssdlab placement` prints such rules.
         place: PlaceRule where CHOOSES = PlaceRule::None,
-        /// The longest time for which a reclaim unit of the host stays open, such as "10s": at the next write with its
-        /// handle the drive gives it up, and begins another.
+        /// Maximum time for which a reclaim unit of the host stays open: the next write with its
+        /// handle then begins another.
         time_limit: Maybe where PLACES = Maybe::NONE,
     }
 }

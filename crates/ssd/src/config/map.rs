@@ -37,7 +37,7 @@ options! {
     /// The map cache of a drive that maps pages and has too little memory for all of the map (DRAM-less drives; DFTL,
     /// Gupta et al., ASPLOS 2009).
     pub struct MapKeys as MapKeysPartial {
-        /// Memory for the map; what it does not hold is read from the flash when it is needed.
+        /// Memory for the map; other entries are read from the flash when needed.
         memory: MapMemory = MapMemory(None),
         /// Place of that memory.
         place: MapPlace = MapPlace::Sram,

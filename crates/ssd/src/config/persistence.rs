@@ -43,24 +43,22 @@ conditions! {
 options! {
     /// Metadata in the flash, and the recovery of the map after a power cut.
     pub struct Persistence as PersistencePartial {
-        /// Store a sequence number with every page program. The map can then be rebuilt from the flash
-        /// alone, which `--check` does; without it only where a pool is one domain with one frontier. Takes
-        /// 4 bytes of memory per page. Always on with `recovery`.
+        /// Store a sequence number with every page program. The map can then be rebuilt from the
+        /// flash alone, as `--check` does. Takes 4 bytes of memory per page.
         order: bool where UNRECOVERED = false,
         /// Recovery of the map after a power cut (`run.power_cut`). A domain then keeps at least
         /// one free block per frontier, and one more.
         recovery: Recovery = Recovery::None,
         /// Interval between checkpoints of the map, with `recovery = "checkpoint"`.
         checkpoint: Duration where CHECKPOINTS = Duration::from_ns(10_000_000_000),
-        /// Time to write the entry of a page in the non-volatile map, with `recovery = "nvram"`:
-        /// the unit continues when the page is programmed and its entry written.
+        /// Time to write the entry of a page in the non-volatile map, part of each program.
         map_write: Duration where KEEPS_MAP = Duration::from_ns(0),
         /// Trims that survive a power cut.
         trims: Trims where LOGS_TRIMS = Trims::Flushed,
         /// Time from power-on until the controller reads the flash.
         ready: Duration where RECOVERS = Duration::from_ns(0),
-        /// Outcome of a page program that is cut: shares of pages that look erased, that are unreadable, and
-        /// that are readable now but perhaps not later. A guess: no source publishes these shares.
+        /// Outcome of a page program that is cut: shares of pages that look erased, are unreadable,
+        /// and are readable now but perhaps not later. A guess.
         tear: Tear where RECOVERS = Tear::DEFAULT,
     }
 }

@@ -15,16 +15,16 @@ options! {
     pub struct Scrub as ScrubPartial {
         /// Time in which every block is read once on patrol, a page of each group; with `"none"` there is no patrol.
         period: Every = Every(None),
-        /// Raw bit error rate of a page that was read on patrol above which its block is refreshed (moved, and
-        /// so as new), as a share of the rate that hard decoding corrects (`device.ecc.hard`).
+        /// Raw bit error rate of a patrol read above which the block is refreshed (rewritten), as a
+        /// share of the rate that hard decoding corrects (`device.ecc.hard`).
         limit: f64 as Ratio where PATROLS = 0.7,
-        /// Steps of the table of references by which such a page has drifted above which its block is refreshed; no
-        /// limit if not given.
+        /// Drift of such a page, in steps of the table of references, above which its block is
+        /// refreshed; no limit if not given.
         drift_limit: Option<f64> where PATROLS = None,
         /// After time without power, patrol reads every block along with requests, one with each.
         on_power: bool where PATROLS = true,
-        /// Reads of a block since its erasure, a mean over its planes and dies, after which its
-        /// data are moved (read reclaim); never if not given. A power cut resets these counts.
+        /// Mean reads of a block since its erasure after which its data are moved (read reclaim);
+        /// never if not given. A power cut resets these counts.
         reclaim_reads: Option<u32> = None,
     }
 }

@@ -64,8 +64,8 @@ options! {
         fold: Fold where CACHES = Fold::Idle,
         /// Time without host writes after which data are folded, and the cache is used again.
         fold_after: Duration where CACHES = Duration::from_ns(1_000_000_000),
-        /// Share of the time of the dies in which folded data are programmed beside the host's writes to native
-        /// blocks, once the cache is full; what folds read and erase comes on top.
+        /// Share of the dies' time in which folded data are programmed beside the host's writes to
+        /// native blocks, once the cache is full; reads and erases of folds come on top.
         fold_share: f64 as Ratio where DIRECT = 0.0,
         /// Most data folded per second: a limit of the firmware.
         fold_rate: Bandwidth where CACHES = Bandwidth::UNLIMITED,

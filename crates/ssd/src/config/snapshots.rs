@@ -43,13 +43,12 @@ options! {
         /// Snapshot orders by placement handle: a snapshot is made before them, or the oldest or
         /// all are dropped. Periodic snapshots are independent.
         orders: Orders where MADE = Orders::default(),
-        /// Pages that only snapshots hold, at most, as a share of the exported capacity; where they would be more the
-        /// oldest snapshot is dropped. They lie in the spare space.
+        /// Maximum pages held by snapshots alone, as a share of the exported capacity; beyond it
+        /// the oldest snapshot is dropped.
         space: f64 as Ratio where MADE = 0.05,
         /// Submission queue whose reads are of a snapshot, as a backup reads; if not given, none.
         queue: Option<u32> where MADE = None,
-        /// Snapshot read by that queue: 1, the newest, and so on. Where there are fewer, the drive
-        /// as it is.
+        /// Snapshot read by that queue, from 1, the newest; if there are fewer, the drive itself.
         back: u32 where READ = 1,
     }
 }

@@ -23,13 +23,13 @@ options! {
         erase_fail: f64 as Ratio = 0.0,
         /// Chance that a die fails within 4 years: 2 to 4 of its blocks within a month, then the
         /// whole die. Its data are lost, unless parity over the dies restores them; a drive that
-        /// has lost more dies than that bears takes no more writes. By the clock by which data age.
+        /// has lost more dies than its parity tolerates refuses writes.
         sick_dies: f64 as Ratio where AGES = 0.0,
-        /// Defects of a drive and year, a mean over drives: each takes a page, or one time in five all pages of a word
-        /// line, until that is written anew.
+        /// Mean defects of a drive per year: each destroys a page, or one time in five a word line,
+        /// until it is rewritten.
         defects: f64 where AGES = 0.0,
-        /// Homogeneity of drives in their defects: the shape of the gamma distribution of their
-        /// means. Of a drive with a shape of 0.2, a few of a fleet have nearly all defects.
+        /// Shape of the gamma distribution of defects over drives: with 0.2, a few drives of a
+        /// fleet have nearly all defects.
         defects_shape: f64 where DEFECTIVE = 0.2,
     }
 

@@ -25,19 +25,19 @@ conditions! {
 options! {
     /// Heat of a drive with known power (`device.energy`), and throttling.
     pub struct Thermal as ThermalPartial {
-        /// Temperature from which on writes are held or slowed; `"none"`: never.
+        /// Temperature above which writes are held or slowed.
         limit: HeatLimit = HeatLimit(None),
         /// Temperature at which writes resume.
         resume: Celsius where HEATS = Celsius::of_degrees(65),
         /// Kelvin above the ambient temperature for each watt. A guess.
         resistance: f64 where HEATS = 10.0,
-        /// Time in which two thirds of the way to the final temperature are made. A guess.
+        /// Time constant of the temperature. A guess.
         time_constant: Duration where HEATS = Duration::from_ns(60_000_000_000),
         /// Temperature around the drive.
         ambient: Celsius where HEATS = Celsius::of_degrees(25),
         /// Action above the limit.
         action: ThermalAction where HEATS = ThermalAction::Stop,
-        /// Share of the speed at which its dies program that is left to writes.
+        /// Program speed above the limit, as a share of the full speed.
         floor: f64 as Ratio where SLOWS = 0.25,
     }
 }

@@ -92,8 +92,7 @@ conditions! {
 options! {
     /// Cells and program groups: a *group*, planes x bits x page size.
     pub struct Cell as CellPartial {
-        /// Flash part by name (`ssdlab list cells`): sets bits, planes, page size, times and bus where not
-        /// given.
+        /// Flash part: sets bits, planes, page size, times and bus where not given.
         preset: CellName = CellName::NONE,
         /// Bits per cell, which is also the pages of a word line in each plane. Without a write buffer pages are
         /// programmed one by one, each in its share of the time of a word line.
@@ -105,8 +104,8 @@ options! {
         distance: u32 where TWO_PASS = 2,
         /// Independence of the planes of a die in reads.
         planes: Planes where BUFFERED = Planes::Shared,
-        /// Paired pages: which pages of a block share cells, on a drive without a write buffer that recovers
-        /// from power cuts. A power cut while one is programmed may destroy the other.
+        /// Pages of a block that share cells: a power cut while one is programmed may destroy the
+        /// other.
         pairing: Pairing where PAIRS = Pairing::None,
         /// Protection of paired pages during programming.
         pairing_guard: PairingGuard where GUARDS = PairingGuard::None,

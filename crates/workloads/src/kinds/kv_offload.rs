@@ -60,8 +60,7 @@ options::options! {
         workers: u32 = 9,
         /// Requests of a worker at once.
         outstanding: u32 = 8,
-        /// Object sizes, assigned to the workers in turn; the first has the first, and so on; if
-        /// empty, the size of a chunk of tokens.
+        /// Object sizes of the workers in turn; if empty, the size of a chunk of tokens.
         objects: String = "1MiB, 2MiB, 4MiB, 16MiB, 32MiB".to_owned(),
         /// Layers of the model.
         layers: u32 where BY_MODEL = 32,

@@ -72,11 +72,9 @@ options! {
         /// Maximum requests of a queue in its turn: 1, 2, 4, ... 64, or `unlimited`, as long as
         /// something waits in it.
         burst: Depth where IN_TURN = Depth::of(1),
-        /// The class of each queue in turn: `urgent`, `high`, `medium` or `low`; the last named
-        /// class applies to all further queues.
+        /// The class of each queue in turn.
         priorities: Priorities where WEIGHS = Priorities::medium(),
-        /// Weights of the classes high, medium and low: a class may have its weight plus one
-        /// requests in a round.
+        /// Weights of these classes: a class may have its weight plus one requests in a round.
         weights: Weights where WEIGHS = Weights([8, 4, 2]),
     }
 }
