@@ -43,7 +43,7 @@ def found(group: str) -> Mapping[str, Any]:
 
 
 def device(name: str) -> Path | None:
-    """The file of a package's device; None if no package has it.
+    """The file of a package's device; None if no package declares it.
 
     Raises `InputError` if the declared file is missing.
     """
@@ -64,7 +64,7 @@ def device(name: str) -> Path | None:
 
 
 def cleaner(name: str) -> str | None:
-    """The `module:Class` of a package's cleaning policy; None if no package has it."""
+    """The `module:Class` of a package's cleaning policy; None if no package declares it."""
     entry = found("cleaners").get(name)
     return None if entry is None else str(entry.value)
 

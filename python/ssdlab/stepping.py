@@ -224,7 +224,7 @@ class Drive:
         return pa.table({name: array(values, words) for name, values, words in columns})
 
     def report(self) -> Results:
-        """The `Results` so far, like those of a run; their experiment has no workload."""
+        """The `Results` so far, as of a run; their experiment has no workload."""
         return Results.from_json(self._drive.report())
 
     def shut_down(self) -> None:

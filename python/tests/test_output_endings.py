@@ -9,7 +9,7 @@ from ssdlab._core import InputError
 
 PAGE = "a web page is written, so the name must end in .html or .htm; for a PDF or a picture, open"
 TOML = "TOML is written, so the name must end in .toml"
-TRACE = "the extension is not that of a trace format"
+TRACE = "no trace format has this extension"
 PICTURE = "the extension must be one of"
 
 #: What else a command needs, and what it says of a file whose name ends in .doc; by its option.

@@ -213,7 +213,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
         (("--socket", "s", "--backing", "short", "--size", "1MiB"), "it has 512 bytes, too few"),
         (("--socket", "s", "--backing", "no/such"), "cannot be opened"),
         (("--socket", "s", "--time-scale", "0"), "a time scale of 0"),
-        (("--socket", "s", "--record", "t.exe"), "the extension is not that of a trace format"),
+        (("--socket", "s", "--record", "t.exe"), "no trace format has this extension"),
         (("--socket", "s", "--record", "no/t.parquet"), "does not exist"),
         (("--socket", "s", "--rdelay", "1ms"), "there is no option"),
         (("--socket", "s", "--set", "device.nonesuch=1"), "nonesuch"),

@@ -200,7 +200,7 @@ impl Segments {
 
     /// Sets the sectors of a segment.
     pub fn set(&mut self, number: usize, start: u64, end: u64) {
-        debug_assert!(start <= end && end - start <= self.size, "a segment holds so many at most");
+        debug_assert!(start <= end && end - start <= self.size, "a segment holds no more sectors");
         let before = self.all[number];
         let (was_empty, is_empty) = (before.start == before.end, start == end);
         if (before.start, before.end) == (start, end) {

@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
         ControlFlow::Continue(first)
     }
 
-    /// Writes `writes` more pages, of `expected` in total.
+    /// Writes `writes` pages in batches; progress counts to `expected`.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
         // Batch size for prefetching, limited because a write can take a third of a millisecond
         // when garbage collection reclaims little.

@@ -100,7 +100,7 @@ fn little(run: &Evidence<'_>) -> Option<Warning> {
     if requests < FEW_REQUESTS {
         lacks.push(match requests / 100 {
             0 => "too few for a p99".to_owned(),
-            slower => format!("its p99 is that of the slowest {slower}"),
+            slower => format!("its p99 depends on the slowest {slower}"),
         });
     }
     if seconds <= SHORT_SECONDS {

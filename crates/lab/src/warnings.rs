@@ -185,7 +185,7 @@ fn nothing_cleaned(run: &Facts<'_>, device: &Report) -> Option<Warning> {
     let spare = capacity * (1.0 - nominal) / nominal;
     let message = format!(
         "no block was cleaned: the run wrote {} of the capacity, or {} of the spare space; write \
-         amplification and latency are not those of steady state; {}",
+         amplification and latency are not in steady state; {}",
         percent(capacity),
         percent(spare),
         settle(run.was_prepared)

@@ -26,7 +26,7 @@ mod tests {
         all.push((1, 5, true));
         assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(0), "that one has spoken");
         all.remove(0);
-        assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(1), "nobody is silent");
+        assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(1), "no client is silent");
     }
 
     /// Fifty hosts connect beside 500 silent connections per second. Each host speaks 10 ms after

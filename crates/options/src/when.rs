@@ -19,7 +19,7 @@ pub struct When {
 }
 
 impl When {
-    /// Words of the condition if it fails for the section in its whole.
+    /// The condition in words, if the section does not meet it.
     #[doc(hidden)]
     pub fn fails(&self, own: &dyn Any, whole: &dyn Any) -> Option<&'static str> {
         let holds = (self.test)(own).or_else(|| (self.test)(whole));

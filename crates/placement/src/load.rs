@@ -44,7 +44,7 @@ impl fmt::Display for LoadError {
             }
             LoadError::NoWrites => f.write_str("no request writes: there is nothing to place"),
             LoadError::TooMany => f.write_str(
-                "it touches or writes 2^32 pages of 4 KiB or more; take a part of it with --requests",
+                "it touches or writes 2^32 pages of 4 KiB or more; select a part with --requests",
             ),
         }
     }

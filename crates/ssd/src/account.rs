@@ -271,7 +271,7 @@ counters! {
         host_programs: "Logical pages programmed for the host.";
         replaced_bytes: "Bytes that the host wrote over pages in the write buffer.";
         folds: "Of the logical pages moved, those out of the SLC cache.";
-        refreshes: "Of the logical pages moved, those that were old, or lay in a block that was read often.";
+        refreshes: "Logical pages moved because they were old, or in a block that was read often.";
         refreshed_blocks: "Blocks whose data a patrol found too old, and that were erased.";
         reclaimed_blocks: "Blocks that were read too often, and erased.";
         patrol_reads: "Pages read on patrol.";

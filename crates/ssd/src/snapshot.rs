@@ -285,7 +285,7 @@ impl Ssd {
     /// Returns the tables.
     pub fn return_page_tables(&mut self, tables: Vec<PageTable>) {
         let places = self.ftl.tables().into_iter().chain(self.flash.tables()).collect();
-        put(places, tables).expect("they are those of this drive");
+        put(places, tables).expect("the tables fit this drive");
     }
 
     /// Restores a state, or reports why this drive cannot; its pages are not checked.

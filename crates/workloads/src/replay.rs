@@ -1,6 +1,6 @@
 //! The replay of a trace: the effect of every key of the trace kind on the stream of records.
 //!
-//! Requests are streamed in time order and within the device, for files of any size. Each request
+//! Files of any size become a stream of requests in time order, within the device. Each request
 //! is selected by device (`feed`), moved and mapped to the device (`targets`), sorted (`reorder`),
 //! spread over a clock tick (`tick_spread`), retimed (`retiming`), and scaled. Skipped or changed
 //! requests are counted.

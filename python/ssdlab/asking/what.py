@@ -170,7 +170,7 @@ def parsed(path: Path) -> Any:
 
 def _whole(path: Path) -> str:
     if path.stat().st_size > MOST_TEXT:
-        raise InputError(f"{path}: more than 64 MiB of results; take the busiest hour of them")
+        raise InputError(f"{path}: more than 64 MiB of results; take their busiest hour")
     return path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -23,7 +23,7 @@ class Shows(ExamplesFirst, click.Group):
     invoke_without_command=True,
     examples=[
         ("what is kept", "ssdlab cache"),
-        ("remove all of it", "ssdlab cache clear"),
+        ("remove all entries", "ssdlab cache clear"),
         ("a run without prepared drives", "ssdlab run --no-cache"),
         ("switch the cache off in this shell", "export SSDLAB_CACHE=off"),
     ],

@@ -145,7 +145,7 @@ def calibrate(
         _recipe(ctx, recipe, capacity, out, target)
         return
     if capacity is not None:
-        raise click.UsageError("--capacity is that of the drive of --recipe; there is no --recipe")
+        raise click.UsageError("--capacity describes the drive of --recipe; there is no --recipe")
     if target is None:
         raise click.UsageError("TARGET is missing: what to measure, or results; or --recipe NAME")
     if out is not None:

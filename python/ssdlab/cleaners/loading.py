@@ -32,8 +32,8 @@ def name_of(policy: Cleaner) -> str:
 def load(name: str) -> Cleaner:
     """The policy `module:Class` or `module:Class(parameter=value, ...)`, values being literals.
 
-    The module is imported, the current directory first. That runs its code, so a name from a file
-    needs permission first (`_core.permit_code`). Only a class with a method `step` is called.
+    The module is imported, from the current directory first. The import runs its code, so a name
+    from a file needs permission (`_core.permit_code`). Only a class with a method `step` is called.
     Raises `InputError`.
     """
     require_numpy()

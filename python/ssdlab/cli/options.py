@@ -195,7 +195,7 @@ class ExamplesFirst(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options: those for which `LINES` have room, or all with `--help-all`.
 
-        Required options come first, then those of the examples shown, then `FRONT`.
+        Required options come first, then options of the examples shown, then `FRONT`.
         """
         options = [it for it in self.get_params(ctx) if isinstance(it, click.Option)]
         records = [(it, record) for it in options if (record := it.get_help_record(ctx))]

@@ -67,9 +67,9 @@ def cost(
     `results` are `Results`, a `Sweep` or their files, one or several; each point of a sweep is a
     design. `need` is a text such as "iops=18000,p99=20ms" or a mapping of such names; without it
     one device is bought. `prices` are the keys of `[cost]` in an experiment, such as
-    `device_dollars` and `years`, and override those of the results. `against` is the latency of the
-    Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each bill
-    has the break-even interval of the five-minute rule. Raises `InputError` for wrong input and for
+    `device_dollars` and `years`, and override prices of the results. `against` is the latency of
+    the Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each
+    bill has the break-even interval of the five-minute rule. Raises `InputError` for wrong input and for
     a price that is missing.
 
     >>> costs = ssdlab.cost("out", "iops=50000", device_dollars=600)  # doctest: +SKIP

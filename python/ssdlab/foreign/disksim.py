@@ -88,7 +88,7 @@ class _Experiment:
         return [block for block in self.parameters.of_type(type_) if block.name in named]
 
     def _shown(self, names: Sequence[str]) -> str:
-        """Names, except those of included files."""
+        """Names, without included files."""
         return ", ".join("..." if name in self.parameters.hidden else name for name in names)
 
     def _wrong(self, block: Block, problem: str) -> InputError:

@@ -87,7 +87,7 @@ STATUS_SECONDS = 1.0
     metavar="NAME=DEVICE[,KEY=VALUE]...",
     multiple=True,
     help="Serve this device under a name; may be repeated. Its keys are size, backing, record, "
-    "control, script, overhead, seed, description, read-only, and those that --set takes.",
+    "control, script, overhead, seed, description, read-only, and keys as for --set.",
 )
 @click.option(
     "--size", metavar="SIZE", help="Size of the block device, such as 1GiB. [default: all]"

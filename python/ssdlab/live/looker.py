@@ -191,7 +191,7 @@ class Looker:
         }
 
     def latest(self) -> Counts:
-        """Current counts, or those of the last query."""
+        """Current counts, or the counts of the last query."""
         if not self.ended and self.now - self._looks[-1].t > ALONE_SECONDS:
             self.look()
         with self._lock:

@@ -16,7 +16,7 @@ DATA_PAGES = 63
 #: in the public trace.
 REQUESTS = {"tpcc-skewed": 1_133_333, "exchange": 6_500, "iozone": 100_000, "postmark": 62_257}
 #: Note on figures published only as a picture.
-NO_NUMBERS = "the paper states no numbers of it"
+NO_NUMBERS = "the paper states no numbers"
 #: Names in the paper. Its TPC-C is the skewed one: docs/paper.md says why.
 TITLES = {
     "tpcc-skewed": "TPC-C",

@@ -168,7 +168,7 @@ def _sums(array: Array) -> list[Row]:
 
 
 def _prices(array: Array) -> list[Row]:
-    """The article's sums over dollars."""
+    """The article's cost calculations."""
     mix, rate = harmonic_mean(READS, WRITES), array.disks * array.disk_iops
     system = "the system: 68 % of it are the disks, and $10,000 more are their maintenance"
     return [

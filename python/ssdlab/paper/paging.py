@@ -41,7 +41,7 @@ ONE_AT_A_TIME = "a line for one request at a time ignores the parallelism of the
 
 
 def run(study: Study) -> Item:
-    """Each program on each device; `--live` a real one on served devices."""
+    """Each program on each device; with `--live` also a real program on served devices."""
     devices = {"flash": FLASH, "model": _model(study, (1,)), "disk": DISK}
     devices["model by depth"] = _model(study, DEPTHS)
     found = study.measure(
@@ -62,7 +62,7 @@ def run(study: Study) -> Item:
         rows += swapping.rows()
     else:
         remarks.append("--live swaps a real program on served devices, where the system allows it.")
-    return Item("paging", "Paging: flash, a model of it, and a disk", rows, remarks=remarks)
+    return Item("paging", "Paging: flash, a model, and a disk", rows, remarks=remarks)
 
 
 def _rows(name: str, on: Mapping[str, Results]) -> list[Row]:

@@ -76,7 +76,7 @@ def _expired(study: Study) -> list[Row]:
             f"{name}: expired blocks of a run {LONGER} times as long",
             None,
             count,
-            note="no table has it: by how much techniques differ where enough expires",
+            note="not in the paper: by how much techniques differ where enough expires",
         )
         for name, count in zip(longer, counts, strict=True)
     ]

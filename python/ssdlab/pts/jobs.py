@@ -56,7 +56,7 @@ def writes(blocks: Sequence[int], percent: int) -> str:
 
 def of_drive(test: Test, loads: tuple[Load, ...]) -> str:
     """A round of the test, or its loads after the rounds, for a real drive."""
-    head = f"; {test.title}, as SNIA's PTS 2.0.2 has it; written by ssdlab pts --jobs\n"
+    head = f"; {test.title}, as in SNIA's PTS 2.0.2; written by ssdlab pts --jobs\n"
     sections = [_section(name, load, at, 60.0) for load, at, name in places(loads, test, True)]
     return head + GLOBAL + OF_DRIVES + "".join(sections)
 

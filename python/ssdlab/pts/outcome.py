@@ -87,7 +87,7 @@ class Outcome:
         return float(max(values) if figure == "max_us" else statistics.fmean(values))
 
     def cells(self) -> list[tuple[Load, str]]:
-        """Each load with each reported figure."""
+        """All pairs of a load and a reported figure."""
         return [(load, figure) for load in self.test.round for figure in self.figures()]
 
     def figures(self) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def sweep(
 
         kept: Any = "nothing was written (with --out FILE the same command can go on)"
         if out is not None:
-            kept = f"{out.with_suffix('.jsonl')} keeps them: the same command goes on from there"
+            kept = f"{out.with_suffix('.jsonl')} keeps them: the same command continues from there"
         try:
             found = run(
                 bases,

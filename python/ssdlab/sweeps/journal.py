@@ -187,7 +187,7 @@ class Journal:
         if moved is None:
             raise why
         delivery.failed(
-            f"{self.path}: cannot be written: {why.strerror}; the sweep goes on, and its points go "
+            f"{self.path}: cannot be written: {why.strerror}; the sweep continues, and its points go "
             f"to {moved}: copy it back, and the same command goes on from there"
         )
         self._file.close()
@@ -339,7 +339,7 @@ def _sum_problem(line: bytes) -> str | None:
     if not mark:
         return "it has no checksum"
     is_right = stated == b'%08x"}\n' % zlib.crc32(body)
-    return None if is_right else "its checksum is not that of its text"
+    return None if is_right else "its checksum does not match its text"
 
 
 def _results_in(line: bytes) -> bytes:

@@ -140,7 +140,7 @@ def write(
         _write_table(_Path(path), table, columns)
         return
     if columns is not None:
-        raise InputError("columns map those of a table, which is not given")
+        raise InputError("columns describes a table, which is not given")
     if missing := [name for name in ("at_ns", "op", "sector", "sectors") if name not in arrays]:
         raise InputError(f"{', '.join(missing)}: missing; give a table, or arrays of all of them")
     found = []

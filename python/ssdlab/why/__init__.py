@@ -100,7 +100,7 @@ class Why:
 
     @classmethod
     def of(cls, results: Results, **arguments: Any) -> Why:
-        """Changes that would help a run; the arguments are those of `Results.why`."""
+        """Changes that would help a run; the arguments are as for `Results.why`."""
         experiment = results.experiment.to_dict()
         return tried(layers.from_mapping("the experiment", experiment), results, **arguments)
 

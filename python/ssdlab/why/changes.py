@@ -315,7 +315,7 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("cleaning yields to requests", SETTING, SSD, _set("cleaning.time", "interleaved")),
     ("cleaning while idle", SETTING, SSD, _set("cleaning.background", "true")),
     (
-        "host reads before those of cleaning",
+        "host reads before reads of cleaning",
         SETTING,
         SSD,
         _set("cleaning.read_order", "host-first"),

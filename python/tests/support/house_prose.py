@@ -40,14 +40,17 @@ PATTERNS = {
 LONGEST = 35
 
 
-#: A string literal of Rust with words. Each character fits one way: another would be slow.
-LITERAL = re.compile(r'"([^"\\ ]*(?:\\[^ ][^"\\ ]*)*(?:\\? )[^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
+#: A string literal of Rust. Each character fits one way: another would be slow.
+LITERAL = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
+#: Quotation marks that begin no literal of words: characters, and raw strings.
+OTHER_QUOTES = re.compile(r"""b?'\\?"'|br?#"|r(#*)".*?"\1""", re.DOTALL)
 
 
 def of_rust(text):
     """The messages, and the comments, a block of lines each."""
     code = re.sub(r"(?:^|\s)//.*", "", text)
-    yield from (re.sub(r"\\\n\s*", "", it) for it in LITERAL.findall(code))
+    texts = LITERAL.findall(OTHER_QUOTES.sub("", code))
+    yield from (re.sub(r"\\\n\s*", "", it) for it in texts if " " in it)
     block = []
     for line in text.splitlines():
         found = re.match(r"\s*//[/!]?(?: (.*))?$", line)

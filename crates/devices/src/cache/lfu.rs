@@ -81,7 +81,7 @@ impl Replacement for Lfu {
     fn audit(&self) -> Result<u32, String> {
         let wrong = (0..MOST).find(|it| (self.by_uses.len(*it) > 0) != (self.used >> it & 1 == 1));
         match wrong {
-            Some(uses) => Err(format!("lines of {uses} uses are not where they are looked for")),
+            Some(uses) => Err(format!("lines of {uses} uses are in another list")),
             None => Ok((0..MOST).map(|uses| self.by_uses.len(uses)).sum()),
         }
     }

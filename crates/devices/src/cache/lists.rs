@@ -259,7 +259,7 @@ impl Index {
 }
 
 #[cfg(test)]
-#[expect(clippy::map_entry, reason = "the model is told what the list is told")]
+#[expect(clippy::map_entry, reason = "the model follows the list")]
 mod tests {
     use super::*;
     use engine::{Random, Xoshiro256};

@@ -37,7 +37,7 @@ impl Places {
             evictions: 0,
         };
         for line in places.pinned.clone().into_iter().flatten() {
-            let slot = places.table.take_free().expect("there is room for what is pinned");
+            let slot = places.table.take_free().expect("there is room for pinned lines");
             places.table.put(slot, line, State::Clean, true);
         }
         places

@@ -1,6 +1,6 @@
 //! Policies compared with minimal models, and the saved form of a cache's map.
 
-#![expect(clippy::float_cmp, clippy::single_range_in_vec_init, reason = "what is given comes back")]
+#![expect(clippy::float_cmp, clippy::single_range_in_vec_init, reason = "the entry comes back")]
 
 use super::config::{CacheConfig, Policy as Word};
 use super::lists::Slot;

@@ -168,7 +168,7 @@ fn list_bytes(end: u64, list: &[Listed]) -> Vec<u8> {
         bytes.push(u8::from(listed.wide));
     }
     let mut part = Vec::new();
-    write_part(&mut part, &bytes).expect("memory takes what is written");
+    write_part(&mut part, &bytes).expect("memory takes all bytes");
     part
 }
 

@@ -35,18 +35,18 @@ pub fn schema() -> Value {
         "properties": {
             VERSION: { "description": "Version of the file's format.", "const": 1 },
             TITLE: {
-                "description": "What the experiment is called; by default its device and workload.",
+                "description": "Name of the experiment; by default its device and workload.",
                 "type": "string",
             },
             "device": reference("device"),
             "workload": reference("workload"),
             "run": in_table("run", "How an experiment is run."),
-            "cost": in_table("cost", "What things cost."),
+            "cost": in_table("cost", "Prices."),
         },
         "additionalProperties": false,
         "$defs": {
-            "device": section("device", &of("device"), "What answers."),
-            "workload": section("workload", &of("workload"), "What asks."),
+            "device": section("device", &of("device"), "The device."),
+            "workload": section("workload", &of("workload"), "The load."),
             "stream": stream(&of("workload")),
             "each": each(),
         },

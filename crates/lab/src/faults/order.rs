@@ -190,7 +190,7 @@ pub(crate) fn script(text: &str) -> Result<Vec<(Time, Order)>, String> {
         let refuse = |problem: String| format!("line {}: {problem}", number + 1);
         let (at, order) = script_line(line).map_err(refuse)?;
         if orders.last().is_some_and(|(before, _)| *before > at) {
-            return Err(refuse("its time is earlier than that of the line above".to_owned()));
+            return Err(refuse("its time is earlier than the time of the line above".to_owned()));
         }
         orders.push((at, order));
     }

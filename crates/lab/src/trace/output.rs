@@ -46,7 +46,7 @@ pub(crate) fn target_format(
         let word = EXTENSIONS.iter().find(|(known, _)| *known == word).map_or(word, |row| row.1);
         writable().find(|format| format.name == word).ok_or_else(|| {
             let names = writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
-            format!("{target}: the extension is not that of a trace format; use --to: {names}")
+            format!("{target}: no trace format has this extension; use --to: {names}")
         })?
     };
     if format.name == "parquet" && compression != Compression::None {
@@ -287,8 +287,8 @@ mod tests {
             ("a", Some("mqsim"), Ok(("mqsim", Compression::None))),
             ("a.csv.zst", Some("mqsim"), Ok(("mqsim", Compression::Zstd))),
             ("-", Some("fio"), Ok(("fio", Compression::None))),
-            ("-", None, Err("the extension is not that of a trace format; use --to: disksim")),
-            ("a.zst", None, Err("not that of a trace format")),
+            ("-", None, Err("no trace format has this extension; use --to: disksim")),
+            ("a.zst", None, Err("no trace format has this extension")),
             ("a.disksim.xz", None, Err(".xz can be read but not written")),
             ("a.parquet.gz", None, Err("Parquet is already compressed")),
             ("a", Some("spc"), Err("--to: format spc can be read but not written; choose one of")),

@@ -6,11 +6,10 @@
 //! cleaning demands; Cleaning restores the room demanded by its threshold;
 //!
 //! - `token`: cleaning continues whenever space is missing, and writes are admitted while little is
-//!   missing. Before
-//!   the host writes so fast that this would bite, a meter spaces its commands: the rate that cleaning
-//!   leaves, as the controller can tell it from its last victims.
-//! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
-//!   has the flash to itself, and the host what room a burst leaves it, until nothing is missing.
+//!   missing. Below that limit a meter admits host commands at the rate that cleaning leaves, which the
+//!   controller estimates from its last victims.
+//! - `burst`: nothing is cleaned until the pending copies fill a quantum of groups. Then cleaning has the
+//!   flash, and the host the room of a burst in the buffer, until no space is missing.
 //! - `adaptive`: bursts, and `token` from when several of them came close upon each other until no write
 //!   waits.
 

@@ -99,9 +99,9 @@ const ISSCC_QLC: &str = "ISSCC paper of the part, as tabulated by ComputerBase (
 const PAGE_TYPES: &str = "reads by page type: SimpleSSD and FEMU, timing tables of 3D TLC";
 const MICRON: &str = "Micron, 232-layer announcement: six planes, ONFI 5.0, twice the write rate a \
      die of its 176 layers";
-const ISSCC_24: &str = "ISSCC 2024, as FEMU (99ce4fb) has it; die rate of 300 MiB/s";
-const ISSCC_24_QLC: &str = "ISSCC 2024, as FEMU (99ce4fb) has it";
-const XL_FLASH: &str = "Kioxia at ISSCC 2020, as FEMU (99ce4fb) has it";
+const ISSCC_24: &str = "ISSCC 2024, as in FEMU (99ce4fb); die rate of 300 MiB/s";
+const ISSCC_24_QLC: &str = "ISSCC 2024, as in FEMU (99ce4fb)";
+const XL_FLASH: &str = "Kioxia at ISSCC 2020, as in FEMU (99ce4fb)";
 const Z_NAND: &str = "Samsung at ISSCC 2018";
 
 /// Values for 3D parts without a source: the only published block erase of their kind, 3.5 ms

@@ -71,7 +71,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// # Errors
     /// Why not, with the keys to blame.
     fn check_pace(&self) -> Result<(), Invalid> {
-        let problem = "only what is written to a device of kind \"ssd\" has a pace";
+        let problem = "only data written to a device of kind \"ssd\" has a pace";
         Err(Invalid::new(&["run.pace", "device.kind"], problem))
     }
 

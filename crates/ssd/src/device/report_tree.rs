@@ -36,7 +36,7 @@ pub enum Field {
     Rest(u64, u64),
     /// A mean, of equally many values in each member.
     Mean(f64),
-    /// The mean and the standard deviation of values, of which the latter is shown.
+    /// Mean and standard deviation of values; results have the standard deviation alone.
     Deviation(f64, f64),
     /// An array has the largest.
     Most(Value),

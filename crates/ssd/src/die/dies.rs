@@ -169,7 +169,7 @@ impl Dies {
         self.run_on_any(row.die, sight, clock);
     }
 
-    /// A single page of a request is to be read.
+    /// Queues the read of a single page of a request.
     #[inline]
     pub fn read_page(
         &mut self,
@@ -391,7 +391,7 @@ impl Dies {
         }
     }
 
-    /// An event has come; what has ended with it. The die is to [`run`](Dies::run) when that is dealt with.
+    /// Handles an event and returns the ended operation, after which the caller calls [`run`](Dies::run).
     pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) -> Option<Ended> {
         match event {
             DieEvent::Crossed(bus) => match self.crossed(bus, clock) {

@@ -18,7 +18,7 @@ pub(crate) enum Job {
     Parity { passes: u32 },
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,
-    /// Pages of the map, as many as are programmed together.
+    /// A program of map pages, as many as one operation takes.
     Map,
     /// A block of a victim that is erased, given by the number of the erasure.
     Erase(u32),

@@ -917,8 +917,8 @@ impl Executor for Buffered {
         self.give(unit.0, Job::Own, false, cx);
     }
 
-    /// Pages anew that lie where a power cut may have harmed them, as far as there is room. An answer to the drive itself
-    /// says that they are programmed.
+    /// Rewrites pages that a power cut may have damaged, as far as there is room. An internal completion reports that
+    /// they are programmed.
     fn restore(&mut self, lpns: &[Lpn], cx: &mut Cx<'_>) -> (u32, u32) {
         self.cache.begin(cx.ftl, cx.flash);
         let mut count = 0;

@@ -8,7 +8,7 @@ use crate::media::Age;
 use crate::media::planted::Mistake;
 use engine::Time;
 
-/// Time without requests goes by in steps of this many blocks of a patrol, or parts of a year.
+/// Step of time without requests: the patrol of this many blocks, or a part of a year.
 const STEPS_OF_PATROL: u32 = 16;
 
 impl Buffered {

@@ -580,7 +580,7 @@ impl Direct {
         match step {
             Step::Move(programming) => self.launch_move(unit, job, programming, cx),
             Step::Erase => self.launch_erase(unit, job, cx),
-            Step::Over => unreachable!("it was looked at before"),
+            Step::Over => unreachable!("inspected before"),
         }
     }
 

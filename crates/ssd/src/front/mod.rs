@@ -533,7 +533,7 @@ impl Front {
         let part = &mut active.breakdown;
         part[UNIT_WAIT] = clock.now - active.at_flash - part[FIRMWARE];
         active.done = clock.now;
-        // It delays no other, in any order of completions.
+        // Its completion delays no other request, in any order.
         self.go_out(slot, 0, clock);
     }
 

@@ -66,7 +66,7 @@ impl Logs {
         *self.slot_mut(domain, slot) = state;
     }
 
-    /// A slot without a block gets one, of which each page is in its place so far.
+    /// Gives a block to a slot without one; its pages are in order so far.
     pub fn take(&mut self, domain: Domain, slot: u32, owner: Option<u32>) {
         self.slot_mut(domain, slot).get_or_insert(Slot { owner, in_order: true });
     }

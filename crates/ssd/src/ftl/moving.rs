@@ -5,7 +5,7 @@ use crate::ids::{Block, Domain};
 /// Why the pages of a block are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// For the space of superseded pages.
+    /// Garbage collection, for the space of superseded pages.
     Space,
     /// Data of the SLC cache, to move into native blocks.
     Fold,

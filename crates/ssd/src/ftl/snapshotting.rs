@@ -35,7 +35,7 @@ impl Ftl {
     fn keep_for_newest(&mut self, flash: &mut Flash, lpn: Lpn) {
         let own = self.snapshots.as_mut().and_then(|it| it.take_shared(lpn));
         let Some(own) = own else { return };
-        let old = self.lift(lpn).expect("what is shared is there");
+        let old = self.lift(lpn).expect("a shared page has an entry");
         self.map.set(own, old);
         let pool = self.geometry.pool_of(lpn);
         if let Some(snapshots) = self.snapshots.as_mut() {

@@ -1,9 +1,8 @@
-//! The write buffer without time: which pages a write can still replace, and where groups end.
+//! The write buffer of untimed runs: the pages that a write can still replace, and the ends of groups.
 //!
-//! There is no clock here, so the buffer holds what it holds under a load that the drive just keeps
-//! up with: the latest groups of the host, except those taken by the dies. As in time, where a page
-//! lies tells whether it is in the buffer: of each block the first page that is. and the first
-//! buffered page by block. Its use is in [`untimed`](super::untimed).
+//! Without a clock the buffer holds the pages of a load at saturation: the latest groups of the
+//! host, except groups taken by the dies. As in timed runs, the address of a page and the first
+//! buffered page of its block tell if it is in the buffer. Its use is in [`untimed`](super::untimed).
 
 use super::Relocation;
 use crate::ids::{Block, Domain};
@@ -26,7 +25,7 @@ pub(crate) struct BufferRoom {
     pub(crate) groups: f64,
     /// Groups that are between two passes of programming.
     pub(crate) between: f64,
-    /// Groups that the dies program or have taken to be next, for the host and for cleaning.
+    /// Groups that the dies program, or program next, for the host and for cleaning.
     pub(crate) at_dies: f64,
     /// True for bursts of cleaning, during which the host's groups wait.
     pub(crate) in_bursts: bool,

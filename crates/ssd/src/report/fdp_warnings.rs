@@ -40,7 +40,7 @@ fn spare_in_open_units(section: &Report) -> Option<Value> {
     let (open, spare) = (section.count("open_units"), section.number("spare_units")?);
     let fitting = section.count("handles_that_fit");
     let message = format!(
-        "{open} reclaim units are open for {handles} handles beyond those of a drive without FDP, and take {} of the \
+        "{open} reclaim units are open for {handles} handles in addition to a drive without FDP, and take {} of the \
          spare space of {spare:.1} units: placement can raise write amplification; {} would not (device.fdp.handles), nor \
          would smaller units or more spare space",
         percent(share),

@@ -50,7 +50,7 @@ fn told(inputs: &Inputs, format: &'static Format, options: &ReadOptions) -> Told
     told
 }
 
-/// Output for a text, by splitting it and parsing each line.
+/// The output expected for a text, from its lines parsed one by one.
 fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     let mut told = Told::default();
     let head = Head::new(&text[..text.len().min(HEAD_BYTES)], text.len() < HEAD_BYTES, options);

@@ -170,7 +170,7 @@ def _ages(directory: Path) -> dict[float, str]:
 def _period(
     all_us: Mapping[float, Sequence[float]], fresh: float, directory: Path
 ) -> tuple[float, float, float]:
-    """The time of a retry: the largest period in the latencies above those of fresh data."""
+    """The time of a retry: the largest period in latencies above the fresh ones."""
     oldest = all_us[max(all_us)]
     spread = statistics.median(abs(it - fresh) for it in all_us[0.0])
     beyond = [it - fresh for it in oldest if it > fresh + max(4 * spread, SHORTEST * fresh)]

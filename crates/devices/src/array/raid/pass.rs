@@ -57,7 +57,7 @@ impl Raid {
     #[inline]
     #[cfg_attr(
         not(test),
-        expect(clippy::unused_self, reason = "the tests follow what is passed on")
+        expect(clippy::unused_self, reason = "the tests follow requests passed on")
     )]
     pub fn passed(&mut self, member: usize, answer: &Completion, desk: &mut Desk<'_>) -> bool {
         let number = answer.request.id as Slot;

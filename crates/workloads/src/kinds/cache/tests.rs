@@ -179,7 +179,7 @@ fn impossible_settings_are_refused() {
         ("outstanding = 0", "workload.outstanding", "at least 1"),
         ("small = 1.5", "workload.small", "1.5 is not a share"),
         ("bucket = '5000B'", "workload.bucket", "no multiple of 4KiB"),
-        ("item = '5KiB'", "workload.item", "5KiB is no size from 1B to that of a bucket, 4KiB"),
+        ("item = '5KiB'", "workload.item", "5KiB is no size from 1B to a bucket, 4KiB"),
         ("region = '1GiB'", "workload.small", "has no room for two regions"),
         (
             "footprint = '64KiB'\nsmall = 0.04",

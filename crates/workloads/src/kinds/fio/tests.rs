@@ -465,7 +465,7 @@ fn jobs_on_zones_write_at_pointers_and_reset_what_is_full() {
         assert!(counts[0] > 150 && counts[2] > 2, "{job}: {counts:?}");
     }
     let wrong = on_zones("[j]\nzonemode=zbd\nzonesize=1m\nrw=write").unwrap_err();
-    assert!(wrong.contains("zonesize=1048576: that of the device is 524288"), "{wrong}");
+    assert!(wrong.contains("zonesize=1048576: the device has 524288"), "{wrong}");
     let none = on_zones("[j]\nzonemode=zbd\nrw=write\nsize=256k").unwrap_err();
     assert!(none.contains("bytes 0 to 262144 hold no whole zone of 524288 bytes"), "{none}");
     let many = on_zones("[j]\nzonemode=zbd\nmax_open_zones=3\nrw=write").unwrap_err();

@@ -90,7 +90,7 @@ impl ZoneKeys {
         for (key, stated, own) in stated {
             if let Some(stated) = stated.filter(|it| *it != own && *it != 0) {
                 return Err(format!(
-                    "{key}={stated}: that of the device is {own}; a job without the key takes it, and \
+                    "{key}={stated}: the device has {own}; a job without the key takes it, and \
                      device.zones sets it"
                 ));
             }

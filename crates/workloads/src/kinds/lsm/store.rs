@@ -225,7 +225,7 @@ impl Store {
             }
         }
         if !self.options.log && self.full.is_empty() && !self.must_wait() {
-            // Without a log, memtables fill as soon as allowed.
+            // Without a log, the next memtable is full as soon as the store admits it.
             self.full.push_back(Vec::new());
         }
         if self.full.is_empty() {

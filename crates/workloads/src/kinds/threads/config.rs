@@ -97,7 +97,7 @@ options::word_or_number!(
     Values::Either(vec![
         Values::Number,
         Values::words(&[
-            ("workload", "That of `workload.rate`, less `rate_less`."),
+            ("workload", "`workload.rate` less `rate_less`."),
             ("unlimited", "As many as are answered: the depth is always used.")
         ])
     ]),

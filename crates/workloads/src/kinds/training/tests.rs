@@ -101,7 +101,7 @@ fn records_of_shards_follow_one_another_and_files_begin_with_a_block() {
         let end = written.map(|it| it.end).max().unwrap();
         let reads = asked.iter().filter(|it| it.request.op == Op::Read).map(Asked::blocks);
         let reads: Vec<_> = reads.map(|it| (it.start, it.end)).collect();
-        assert!(reads.iter().all(|(_, last)| *last <= end), "what is read was written");
+        assert!(reads.iter().all(|(_, last)| *last <= end), "reads follow writes");
         reads
     };
     assert_eq!(sizes("model = 'cosmoflow'")[..3], [(0, 3), (3, 6), (6, 9)]);

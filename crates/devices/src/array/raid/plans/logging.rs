@@ -77,7 +77,7 @@ pub fn request(
     rules: &Rules,
     sight: Sight<'_>,
 ) -> Request {
-    let room = operation.log().expect("what is logged has room in the log");
+    let room = operation.log().expect("the record has room in the log");
     let mut sectors = logged_sectors(operation, place, rules, sight);
     if op == Op::Read {
         sectors = sectors.min(u64::from(room.blocks - 1) * HEADER);
