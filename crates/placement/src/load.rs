@@ -35,12 +35,17 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LoadError::Beyond => f.write_str("a request lies beyond 64 TiB, more than is supported"),
+            LoadError::Beyond => {
+                f.write_str("a request lies beyond 64 TiB, more than is supported")
+            }
             LoadError::Devices => {
                 write!(f, "it has more than {DEVICES} devices: choose some with --devices")
             }
             LoadError::Handle(handle) => {
-                write!(f, "a request names placement handle {handle}; at most {LARGEST_HANDLE} is supported")
+                write!(
+                    f,
+                    "a request names placement handle {handle}; at most {LARGEST_HANDLE} is supported"
+                )
             }
             LoadError::NoWrites => f.write_str("no request writes: there is nothing to place"),
             LoadError::TooMany => f.write_str(

@@ -145,7 +145,7 @@ impl Ssd {
         }
     }
 
-    /// Has the executor do what there is to do before the next event.
+    /// Lets the executor handle its pending work before the next event.
     pub(crate) fn settle(&mut self) {
         let (executor, mut cx) = self.executor();
         executor.settle(&mut cx);

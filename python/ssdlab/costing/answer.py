@@ -69,8 +69,8 @@ def cost(
     one device is bought. `prices` are the keys of `[cost]` in an experiment, such as
     `device_dollars` and `years`, and override prices of the results. `against` is the latency of
     the Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each
-    bill has the break-even interval of the five-minute rule. Raises `InputError` for wrong input and for
-    a price that is missing.
+    bill has the break-even interval of the five-minute rule. Raises `InputError` for wrong input
+    and for a missing price.
 
     >>> costs = ssdlab.cost("out", "iops=50000", device_dollars=600)  # doctest: +SKIP
     >>> costs.cheapest.dollars  # doctest: +SKIP

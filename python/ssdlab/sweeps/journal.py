@@ -187,8 +187,8 @@ class Journal:
         if moved is None:
             raise why
         delivery.failed(
-            f"{self.path}: cannot be written: {why.strerror}; the sweep continues, and its points go "
-            f"to {moved}: copy it back, and the same command goes on from there"
+            f"{self.path}: cannot be written: {why.strerror}; the sweep continues, and its points "
+            f"go to {moved}: copy it back, and the same command goes on from there"
         )
         self._file.close()
         self.path, self._is_moved = moved, True

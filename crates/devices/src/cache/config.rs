@@ -241,7 +241,10 @@ impl CacheConfig {
             return refuse(&["device.tier.gain"], problem);
         }
         if self.tier.half_life.ns() == 0 {
-            return refuse(&["device.tier.half_life"], "a half-life of 0 forgets all uses at once".to_owned());
+            return refuse(
+                &["device.tier.half_life"],
+                "a half-life of 0 forgets all uses at once".to_owned(),
+            );
         }
         if self.mode == Mode::Tiered && self.restart == Recovery::Cold {
             let problem =

@@ -18,7 +18,7 @@ pub enum Hint {
 
 impl Saying for Hint {
     const EXPECTED: &str =
-        "handles and what they say, such as \"1: pin, 2: unpin, 3: flush\"; or \"none\"";
+        "handles with their hints, such as \"1: pin, 2: unpin, 3: flush\"; or \"none\"";
     const KIND: &str = "hint";
     const ALL: &[(Hint, &str)] =
         &[(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];

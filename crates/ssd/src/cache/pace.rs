@@ -91,7 +91,7 @@ pub struct Pace {
     usual: i64,
     least: i64,
     puts_off: bool,
-    /// Domains with a requested victim, whatever their room.
+    /// Domains with a requested victim, even with enough room.
     asked: Vec<bool>,
     /// Shortfall at which `token` stops the host.
     slack: i64,

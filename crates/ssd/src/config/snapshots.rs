@@ -16,7 +16,7 @@ pub enum Order {
 
 impl Saying for Order {
     const EXPECTED: &str =
-        "handles and what they order, such as \"1: make, 2: drop, 3: drop-all\"; or \"none\"";
+        "handles with their orders, such as \"1: make, 2: drop, 3: drop-all\"; or \"none\"";
     const KIND: &str = "order";
     const ALL: &[(Order, &str)] =
         &[(Order::Make, "make"), (Order::Drop, "drop"), (Order::DropAll, "drop-all")];

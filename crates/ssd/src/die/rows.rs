@@ -154,7 +154,7 @@ impl Rows {
         before
     }
 
-    /// The page that is being added to is complete.
+    /// Completes the page under construction.
     fn close_page(&self, row: &mut Open, costs: &Costs) {
         if row.bytes > 0 {
             row.bus_ns += costs.transfer(row.bytes);

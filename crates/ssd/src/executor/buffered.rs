@@ -350,7 +350,7 @@ impl Buffered {
         }
     }
 
-    /// Handles a first write that waits after all requested cleaning. If nothing is under way that
+    /// Handles the first waiting write, once all requested cleaning is done. If nothing is under way that
     /// would make room, the host gets by with less: superseded pages may lie in blocks with held
     /// programs, and then a burst gains nothing. Or a domain has room by the pace, but none that
     /// the host may take.

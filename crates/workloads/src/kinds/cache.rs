@@ -113,8 +113,7 @@ impl WorkloadKind for Cache {
         let region = checks::blocks("workload.region", self.region)?;
         let large_item = checks::blocks("workload.large_item", self.large_item)?;
         if self.item.bytes() == 0 || self.item > self.bucket {
-            let problem =
-                format!("{} is no size from 1B to a bucket, {}", self.item, self.bucket);
+            let problem = format!("{} is no size from 1B to a bucket, {}", self.item, self.bucket);
             return Err(Invalid::new(&["workload.item", "workload.bucket"], problem).into());
         }
         let sectors = self.footprint.sectors(context.capacity_sectors)?;
