@@ -72,7 +72,7 @@ def run(study: Study) -> Item:
     rows.append(Row("its write amplification", 4.60, amplification, 3, note))
     remarks = [
         "the paper's 433 us is no property of a full drive. It comes out when the writes touch an "
-        "eighth of it and stop after 5 M requests, before the whole spare space has gone round; "
+        "eighth of the drive and stop after 5 M requests, before all spare space was used; "
         "the same writes over the whole drive settle at 1,989 us.",
         "requests/s are packages / latency, as in the paper: its latency is the time that a "
         "request keeps its package busy, a share of cleaning included.",
