@@ -33,3 +33,34 @@ def test_settings_of_a_replay_are_no_drive_of_simplessd(tmp_path):
     path.write_text('[trace]\nRegex = "a"\n')
     with pytest.raises(InputError, match="--pattern takes a regular expression"):
         simplessd.converted(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("ssd.conf", "SSD_SIZE 4\nPAGE_READ_DELAY 0.000025\n", "parameters of FlashSim"),
+        ("vssd1.conf", "PAGE_SIZE 4096\nCELL_PROGRAM_DELAY 800\n", "VSSIM or an old FEMU"),
+        ("page.parameters", "chip number = 4 ;\nt_PROG = 200000 ;\n", "parameters of SSDsim"),
+        ("run.sh", "#!/bin/sh\nsudo fio --name=a --rw=randread\n", "belong into a job file"),
+    ],
+)
+def test_files_of_other_programs_are_answered_in_one_line(tmp_path, name, text, said, refused):
+    (tmp_path / name).write_text(text)
+    assert said in refused("run", tmp_path / name)
+
+
+def test_settings_in_toml_may_have_any_ending(tmp_path, ssdlab):
+    path = tmp_path / "mine.conf"
+    path.write_text('device.kind = "law"\nworkload.requests = 5\n')
+    assert ssdlab("run", path, "--quiet").returncode == 0
+
+
+def test_a_run_without_requests_says_why(tmp_path, ssdlab):
+    path = tmp_path / "reads.fio"
+    path.write_text("[a]\nrw=read\nbs=256k\nzonemode=zbd\nsize=64z\n")
+    done = ssdlab("run", path, "--device", "wd-zn540")
+    assert "No request was made: reads of zones end where their data end" in done.stdout
+    filled = ["--set", "device.zones.fill=0.5", "--set", "workload.requests=20"]
+    done = ssdlab("run", path, "--device", "wd-zn540", *filled)
+    assert done.returncode == 0, done.stderr
+    assert "No request was made" not in done.stdout

@@ -7,11 +7,13 @@ Each becomes layers, as an experiment file does. Unsupported parts are kept as c
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ssdlab import layers
+from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
 #: Prefix of notes on parameters that are not or differently converted.
@@ -109,7 +111,30 @@ READERS: dict[str, Callable[[Path], list[Layer]]] = {
 
 def reader(path: str | os.PathLike[str]) -> Callable[[Path], list[Layer]] | None:
     """Reader of the file `path`, or of a directory of `ssdlab run --out`; None for TOML."""
-    return READERS.get(os.path.splitext(path)[1], _results if os.path.isdir(path) else None)
+    ending = os.path.splitext(path)[1]
+    if ending in UNREAD and os.path.isfile(path):
+        _refuse_unread(Path(path))
+    return READERS.get(ending, _results if os.path.isdir(path) else None)
+
+
+#: Endings of other simulators' parameters, which may also be TOML.
+UNREAD = (".conf", ".parameters")
+#: A parameter of each simulator whose files are not read.
+OTHERS = {
+    "PAGE_READ_DELAY": "FlashSim", "CELL_PROGRAM_DELAY": "VSSIM or an old FEMU",
+    "t_PROG": "SSDsim",
+}  # fmt: skip
+
+
+def _refuse_unread(path: Path) -> None:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(1 << 16)
+    for mark, program in OTHERS.items():
+        if re.search(rf"^\s*{mark}\b", text, re.MULTILINE):
+            raise InputError(
+                f"{path}: parameters of {program}, which are not read; `ssdlab list keys` has "
+                "the keys of channels, dies, blocks, pages and their times"
+            )
 
 
 def notes(stack: Sequence[Layer]) -> list[str]:

@@ -39,6 +39,7 @@ OTHERS = {
 _DEVICE = re.compile(r"-device\s+[\"']?femu\b(?!-)")
 #: An option behind a comma.
 _FURTHER = re.compile(r"(?<=,)([a-z_]+)=[\"']?(\$\([^)]*\)|[^\s,\"';]*)")
+_FIO = re.compile(r"^\s*(?:sudo\s+)?fio\s+--", re.M)
 #: Options of QEMU that name a drive.
 NAMES = {"id", "serial", "subsys", "bus", "addr", "drive"}
 
@@ -76,7 +77,11 @@ def converted(path: Path) -> str:
     if "femu" not in text or "devsz_mb" not in options:
         raise InputError(
             f"{path}: a shell script that names no drive of FEMU (-device femu,devsz_mb=...); "
-            "experiments are TOML"
+            + (
+                "options of fio belong into a job file, one a line below [job]"
+                if _FIO.search(text)
+                else "experiments are TOML"
+            )
         )
     if (count := len(_DEVICE.findall(text))) > 1:
         raise InputError(f"{path}: {count} drives of FEMU (-device femu,...); keep one")

@@ -134,7 +134,7 @@ def of_text(text: str) -> Wear | None:
     common["user_capacity"] = {"bytes": _digits(capacity)}
     if log["data_units_written"] is not None:
         return _common(common, _of_nvme(log, "smartctl"))
-    table = [
+    table: list[Mapping[str, Any]] = [
         {"name": name, "value": int(value), "raw": {"value": int(raw)}}
         for name, value, raw in _ATTRIBUTE.findall(text)
     ]

@@ -74,6 +74,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _units(results.get("units") or [], width, plain),
         remarks.addresses(results),
         remarks.warm_up(results),
+        remarks.silence(results),
         remarks.notices(results),
         warning_lines(results.warning_messages()),
         remarks.steady_state(results),

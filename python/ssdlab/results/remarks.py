@@ -75,6 +75,20 @@ def notices(results: Results) -> Text | None:
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
 
 
+def silence(results: Results) -> Text | None:
+    """The reason why a run has no request; None for a run with requests."""
+    if results.get("workload", {}).get("asked") != 0:
+        return None
+    states = (results.get("zones") or {}).get("states") or {}
+    why = "the load has none of the size and in the time that it states"
+    if states.get("empty") and sum(states.values()) == states["empty"]:
+        why = (
+            "reads of zones end where their data end, and all zones are empty: "
+            "--set device.zones.fill=0.5 writes half of them before, as does a job of writes"
+        )
+    return Text(f"No request was made: {why}", style="yellow")
+
+
 def steady_state(results: Results) -> Text | None:
     """Steadiness of each phase, and the preconditioning."""
     lines = []
