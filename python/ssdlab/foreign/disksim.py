@@ -227,7 +227,7 @@ class _Experiment:
             at = organization or blocks[kinds[1]]
             raise self._wrong(
                 at,
-                f"drives of different kinds ({self._shown(kinds)}); name those of one kind in its "
+                f"drives of different kinds ({self._shown(kinds)}); name drives of one kind in its "
                 "devices, and run each kind from a file of its own",
             )
         drive = self._drive(blocks[kinds[0]])

@@ -40,7 +40,7 @@ const OTHERS: [(&[&str], &str); 29] = [
     (&["", " -> ", ": count", "distribution"], "a histogram of latencies, which are no requests"),
     (
         &["", "pread64("],
-        "calls that strace saw: `--pattern '^(?<time_s>[0-9.]+) p(?<op>read|write)64\\(.*, (?<bytes>\\d+), (?<offset>\\d+)\\)'` reads those of one file",
+        "calls that strace saw: `--pattern '^(?<time_s>[0-9.]+) p(?<op>read|write)64\\(.*, (?<bytes>\\d+), (?<offset>\\d+)\\)'` reads one file",
     ),
     (
         &["", " usertable "],
