@@ -43,8 +43,9 @@ def results(**changes):
     breakdown = {"cell": 25.0, "bus": 105.62, "host_queue": 0.0}
     host = {"read": latency(5, breakdown), "write": latency(0), "all": latency(5, breakdown)}
     data = {
-        "experiment": {"title": "ssd under closed"},
+        "experiment": {"title": "ssd under closed", "device": {"kind": "ssd"}},
         "simulated_seconds": 1.5,
+        "capacity_bytes": 1 << 30,
         "elapsed": {"wall_seconds": 0.01, "requests_per_second": 500.0},
         "host": host,
     }
