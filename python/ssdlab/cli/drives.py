@@ -119,7 +119,7 @@ def dollars(texts: Sequence[str]) -> dict[str, float]:
         name, number, unit = match[1].strip(), match[3], match[4].upper()
         if unit not in ("", "USD", "DOLLARS", "DOLLAR"):
             raise InputError(
-                f"--price {text}: prices here are dollars, as those of the catalogue are; "
+                f"--price {text}: prices here are dollars, as in the catalogue; "
                 f"convert it: {name}=..."
             )
         if name in found:

@@ -133,7 +133,9 @@ def _text(given: _Drive) -> str:
     _place(given, device)
     if given.left.get("namespaces") == "1":
         given.ignore("namespaces")
-    given.notes.append("superblocks: a block is cleaned by itself, not those of all units together")
+    given.notes.append(
+        "superblocks: a block is cleaned by itself, not the blocks of all units together"
+    )
     return toml({"device": device}, given.rest())
 
 

@@ -63,7 +63,7 @@ from ssdlab.why.metric import WORDS
     "--requests",
     metavar="N",
     type=int,
-    help="Requests of each simulation. [default: those of the run, as far as 20 s of a core allow]",
+    help="Requests of each simulation. [default: as the run, within 20 s of a core]",
 )
 @click.option("--workers", metavar="N", type=int, help="Simulations at once. [default: one a core]")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")

@@ -51,10 +51,10 @@ options! {
         host_latency: Duration where HOSTED = Duration::from_ns(1000),
         /// The cells that hold the map.
         cells: MapCells where LIMITED = MapCells::Native,
-        /// Reading a page of the map from cells of one bit (tR SLC); default: that of
+        /// Reading a page of the map from cells of one bit (tR SLC); default: as in
         /// `device.slc_cache`.
         read: Option<Duration> where IN_SLC = None,
-        /// Programming a page of all planes in those cells (tPROG SLC); default: that of
+        /// Programming a page of all planes in those cells (tPROG SLC); default: as in
         /// `device.slc_cache`.
         program: Option<Duration> where IN_SLC = None,
     }
