@@ -5,8 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates on which a prepared state depends.
-const ROOMS: [&str; 9] =
-    ["engine", "options", "memory", "ssd", "disk", "service_law", "devices", "workloads", "lab"];
+const ROOMS: [&str; 11] = [
+    "engine",
+    "options",
+    "memory",
+    "ssd",
+    "array",
+    "cache_device",
+    "disk",
+    "service_law",
+    "devices",
+    "workloads",
+    "lab",
+];
 
 fn main() {
     let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

@@ -5,7 +5,7 @@ import re
 from house import ROOT
 
 CRATES = ROOT / "crates"
-DEVICES = ("ssd", "disk", "service_law", "devices")
+DEVICES = ("ssd", "array", "cache_device", "disk", "service_law", "devices")
 #: A table that does not come from `crates/memory`.
 MADE_ELSEWHERE = re.compile(
     r"vec!\[[^\]]*;|Vec::with_capacity|VecDeque::with_capacity|\.resize\(|alloc_zeroed"

@@ -25,7 +25,7 @@
 
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{DeviceConfig, Examine, Prepare};
+use devices::{DeviceConfig, Instruction, Model};
 use engine::{Random, Xoshiro256};
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, pages: u64, writes: u64) {
     let mut batch = [0; 256];
     for _ in 0..writes / 256 {
         batch.fill_with(|| random.below(pages));
-        ssd.overwrite_untimed(&batch);
+        ssd.overwrite_untimed(&batch, 0);
     }
 }
 
@@ -71,8 +71,8 @@ fn programs(ssd: &Ssd, writes: u64) -> u64 {
 
 /// Million page programs a second of the drive.
 fn fast_forward(ssd: &mut Ssd, random: &mut Xoshiro256) -> f64 {
-    let pages = ssd.preparable_pages();
-    ssd.reset_counts();
+    let pages = ssd.facts().pages;
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     timed(|| {
         overwrite(ssd, random, pages, WRITES);
         programs(ssd, WRITES)
@@ -270,8 +270,8 @@ fn peak_mb() -> u64 {
 /// A drive of 960 GB, written over once.
 fn whole() {
     let (mut ssd, mut random) = (current(1), Xoshiro256::new(1, 0));
-    let pages = ssd.preparable_pages();
-    ssd.reset_counts();
+    let pages = ssd.facts().pages;
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     let began = on_core_ns();
     overwrite(&mut ssd, &mut random, pages, pages);
     let took = (on_core_ns() - began) / 1e9;
@@ -296,7 +296,7 @@ fn baseline() -> Ssd {
 /// One drive only, settled and written over again.
 fn alone(is_current: bool) {
     let mut ssd = if is_current { current(16) } else { baseline() };
-    let (pages, mut random) = (ssd.preparable_pages(), Xoshiro256::new(1, 0));
+    let (pages, mut random) = (ssd.facts().pages, Xoshiro256::new(1, 0));
     overwrite(&mut ssd, &mut random, pages, 2 * pages);
     let rates = (0..ROUNDS).map(|_| fast_forward(&mut ssd, &mut random)).collect();
     println!("million page programs a CPU second: {:.1}", median(rates));
@@ -312,7 +312,7 @@ fn main() {
         return whole();
     }
     let mut ssd = baseline();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut plain = Plain::new(131_072, pages as u32);
     let mut random = Xoshiro256::new(1, 0);
     // Two overwrites settle both.
@@ -322,7 +322,7 @@ fn main() {
     }
     let mut large = plain.in_large_pages();
     let mut current = current(16);
-    let current_pages = current.preparable_pages();
+    let current_pages = current.facts().pages;
     overwrite(&mut current, &mut random, current_pages, 2 * current_pages);
     let mut all = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {

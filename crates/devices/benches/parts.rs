@@ -12,7 +12,7 @@
 //! ```
 
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Job, Persist, Prepare, Writes};
+use devices::{Instruction, Job, Model, Writes};
 use engine::{Random, Xoshiro256};
 use std::time::Duration;
 
@@ -50,26 +50,26 @@ fn timed(work: impl FnOnce()) -> Duration {
 /// Overwrites a drive in `parts` parts: the critical path, and the total work.
 fn path(ssd: &mut Ssd, parts: u32) -> (Duration, Duration) {
     const STRETCHES: u64 = 32;
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let count = pages / STRETCHES * 2 / 256 * 256;
     let (mut longest, mut jobs_took) = (Duration::ZERO, Duration::ZERO);
     let whole = timed(|| {
         if parts > 1 {
-            Prepare::divide(ssd, parts).expect("its pools are its units");
+            ssd.divide(parts).expect("its pools are its units");
         }
         for stretch in 0..STRETCHES {
             let draws = Draws { random: Xoshiro256::new(stretch, 0), pages, count };
             if parts == 1 {
-                draws.each(&mut |batch| ssd.overwrite_untimed(batch));
+                draws.each(&mut |batch| ssd.overwrite_untimed(batch, 0));
                 continue;
             }
-            Prepare::overwrite_divided(ssd, &draws, &mut |jobs: Vec<Job<'_>>| {
+            ssd.overwrite_divided(&draws, &mut |jobs: Vec<Job<'_>>| {
                 let took: Vec<_> = jobs.into_iter().map(timed).collect();
                 longest += took.iter().max().copied().unwrap_or_default();
                 jobs_took += took.iter().sum::<Duration>();
             });
         }
-        Prepare::unite(ssd);
+        ssd.instruct(0, Instruction::Unite).expect("its parts are independent");
     });
     (whole.saturating_sub(jobs_took) + longest, whole)
 }
@@ -84,7 +84,7 @@ fn main() {
         for _ in 0..5 {
             let mut ssd = new.clone();
             best = best.min(path(&mut ssd, parts));
-            let kept = Persist::save(&ssd);
+            let kept = Model::save(&ssd);
             assert!(*one.get_or_insert_with(|| kept.clone()) == kept, "the same bits");
         }
         println!("{parts} parts: longest path {:.2?}, all work {:.2?}", best.0, best.1);

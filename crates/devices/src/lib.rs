@@ -1,25 +1,34 @@
 //! The simulated devices.
 //!
 //! A device is an [`engine::Device`]: a state machine with the time as input. It reads no clock,
-//! opens no file and knows no workloads. Each kind is a module with a config section and a row in
+//! opens no file and knows no workloads. Each kind is a crate with a config section and a row in
 //! the table below.
-
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-pub mod array;
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-pub mod cache;
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-pub mod commands;
 
 pub use ssd::clean::Supplied;
 pub use ssd::device::*;
 pub use {disk, service_law as law, ssd};
 
-use array::ArrayConfig;
-use cache::CacheConfig;
+/// Arrays of devices of any kind.
+pub mod array {
+    pub use ::array::*;
+
+    /// Options of an array of devices of any kind.
+    pub type ArrayConfig = ::array::ArrayOptions<crate::DeviceConfig>;
+}
+
+/// Caches of devices of any kind.
+pub mod cache {
+    pub use cache_device::*;
+
+    /// Options of a cache made of two devices of any kind.
+    pub type CacheConfig = cache_device::CacheOptions<crate::DeviceConfig>;
+}
+
+use self::array::ArrayConfig;
+use self::cache::{CacheConfig, Halves};
 use disk::DiskConfig;
 use law::LawConfig;
-use options::{Idle, Invalid, KeyInfo, Setting, Values};
+use options::{Idle, Invalid, KeyInfo, Setting, Size, Values};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
@@ -83,133 +92,86 @@ macro_rules! devices {
                     $(Self::$Variant(own) => Self::$Variant(Box::new(options::settled(*own))),)*
                 }
             }
+        }
 
-            /// True with simulated flash inside: the device can be prepared, saved and inspected
-            /// untimed, and its operations can be recorded.
-            pub fn has_flash(&self) -> bool {
-                match self { $(Self::$Variant(options) => options.has_flash(),)* }
+        impl DeviceKind for DeviceConfig {
+            const SUMMARY: &'static str = "A device of any kind.";
+
+            fn has_flash(&self) -> bool {
+                match self { $(Self::$Variant(own) => own.has_flash(),)* }
             }
 
-            /// True if some request takes time, as far as the configuration shows.
-            pub fn takes_time(&self) -> bool {
-                match self { $(Self::$Variant(options) => options.takes_time(),)* }
+            fn takes_time(&self) -> bool {
+                match self { $(Self::$Variant(own) => own.takes_time(),)* }
             }
 
-            /// Checks that devices of this kind support power cuts.
-            ///
-            /// # Errors
-            /// The reason, with the keys.
-            pub fn check_power_cuts(&self) -> Result<(), Invalid> {
-                match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
+            fn check_power_cuts(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_power_cuts(),)* }
             }
 
-            /// Checks that devices of this kind support power cuts as inner devices.
-            ///
-            /// # Errors
-            /// The reason, with the keys.
-            pub fn check_cuts_within(&self) -> Result<(), Invalid> {
-                match self { $(Self::$Variant(options) => options.check_cuts_within(),)* }
+            fn check_cuts_within(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_cuts_within(),)* }
             }
 
-            /// True if completed writes survive a power cut without a flush.
-            pub fn keeps_answers(&self) -> bool {
-                match self { $(Self::$Variant(options) => options.keeps_answers(),)* }
+            fn check_cuts_in_array(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_cuts_in_array(),)* }
             }
 
-            /// Checks that data of this device age.
-            ///
-            /// # Errors
-            /// The reason, with the keys.
-            pub fn check_age(&self) -> Result<(), Invalid> {
-                match self { $(Self::$Variant(options) => options.check_age(),)* }
+            fn is_partly_filled(&self) -> bool {
+                match self { $(Self::$Variant(own) => own.is_partly_filled(),)* }
             }
 
-            /// Bytes of the whole device per simulated byte.
-            pub fn scale(&self) -> u32 {
-                match self { $(Self::$Variant(options) => options.scale(),)* }
+            fn keeps_answers(&self) -> bool {
+                match self { $(Self::$Variant(own) => own.keeps_answers(),)* }
             }
 
-            /// Checks that untimed writes may have a pace, during which data age.
-            ///
-            /// # Errors
-            /// The reason, with the keys.
-            pub fn check_pace(&self) -> Result<(), Invalid> {
-                match self { $(Self::$Variant(options) => options.check_pace(),)* }
+            fn check_age(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_age(),)* }
             }
 
-            /// True if untimed writes need a pace.
-            pub fn needs_pace(&self) -> bool {
-                match self { $(Self::$Variant(options) => options.needs_pace(),)* }
+            fn scale(&self) -> u32 {
+                match self { $(Self::$Variant(own) => own.scale(),)* }
             }
 
-            /// Rejects contradictory keys without building the device, as far as its shape shows
-            /// them.
-            ///
-            /// # Errors
-            /// The error names the keys.
-            pub fn check_shape(&self) -> Result<(), Invalid> {
-                match self { $(Self::$Variant(options) => options.check_shape(),)* }
+            fn check_pace(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_pace(),)* }
             }
 
-            /// Name of the garbage collection policy that must be [supplied](Supplied), if any.
-            pub fn policy_name(&self) -> Option<&PolicyName> {
-                match self { $(Self::$Variant(options) => options.policy_name(),)* }
+            fn needs_pace(&self) -> bool {
+                match self { $(Self::$Variant(own) => own.needs_pace(),)* }
             }
 
-            /// Memory for the initial content, bytes, as far as it grows with the content.
-            pub fn first_memory(&self) -> u64 {
-                match self { $(Self::$Variant(options) => options.first_memory(),)* }
+            fn check_shape(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(own) => own.check_shape(),)* }
             }
 
-            /// This device without a written page: quick to build, for restoring a state.
-            #[must_use]
-            pub fn unfilled(&self) -> Self {
+            fn policy_name(&self) -> Option<&PolicyName> {
+                match self { $(Self::$Variant(own) => own.policy_name(),)* }
+            }
+
+            fn first_memory(&self) -> u64 {
+                match self { $(Self::$Variant(own) => own.first_memory(),)* }
+            }
+
+            fn unfilled(&self) -> Self {
                 match self {
                     $(Self::$Variant(own) => Self::$Variant(Box::new(own.unfilled())),)*
                 }
             }
 
-            /// This device at full scale; `None` if it is at full scale already.
-            pub fn whole(&self) -> Option<Self> {
+            fn whole(&self) -> Option<Self> {
                 match self {
                     $(Self::$Variant(own) => own.whole().map(|it| Self::$Variant(Box::new(it))),)*
                 }
             }
 
-            /// Builds the device with supplied objects.
-            ///
-            /// # Errors
-            /// For contradictory keys, or missing supplied objects; the error names the keys.
-            pub fn build_with(
-                &self,
-                seed: u64,
-                supplied: &Supplied,
-            ) -> Result<Box<dyn Model>, Invalid> {
-                match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
-            }
-
-            /// Builds the device with progress reports: `tick` is called now and then, and may stop
-            /// the construction.
-            ///
-            /// # Errors
-            /// Also when `tick` stopped it.
-            pub fn build_watched(
+            fn build_watched(
                 &self,
                 seed: u64,
                 supplied: &Supplied,
                 tick: Tick<'_>,
             ) -> Result<Box<dyn Model>, Unbuilt> {
-                match self {
-                    $(Self::$Variant(options) => options.build_watched(seed, supplied, tick),)*
-                }
-            }
-
-            /// Builds a device that needs no supplied objects.
-            ///
-            /// # Errors
-            /// As [`build_with`](Self::build_with).
-            pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
-                self.build_with(seed, &Supplied::default())
+                match self { $(Self::$Variant(own) => own.build_watched(seed, supplied, tick),)* }
             }
         }
 
@@ -259,22 +221,10 @@ pub fn kind_of(word: &str) -> Option<&'static str> {
 
 impl DeviceConfig {
     /// The configurations of an array's unlike members.
-    pub fn each_mut(&mut self) -> Option<&mut array::Each> {
+    pub fn each_mut(&mut self) -> Option<&mut array::Unlike<DeviceConfig>> {
         match self {
             Self::Array(array) => Some(&mut array.each),
             _ => None,
-        }
-    }
-
-    /// True if only part of the device holds data at the start.
-    pub fn is_partly_filled(&self) -> bool {
-        match self {
-            Self::Ssd(ssd) => (f64::MIN_POSITIVE..1.0).contains(&ssd.fill.share()),
-            Self::Array(array) => {
-                let mut each = array.each.0.iter().map(|(_, member)| member);
-                array.member.is_partly_filled() || each.any(DeviceConfig::is_partly_filled)
-            }
-            _ => self.within().iter().any(|(_, device)| device.is_partly_filled()),
         }
     }
 
@@ -294,6 +244,25 @@ impl DeviceConfig {
             Self::Cache(cache) => cache.both_mut().into(),
             _ => Vec::new(),
         }
+    }
+}
+
+/// The device of an array's members, unless they name another.
+impl Default for DeviceConfig {
+    fn default() -> Self {
+        DeviceConfig::Ssd(Box::default())
+    }
+}
+
+impl Halves for DeviceConfig {
+    /// 1 GiB of battery-backed memory, as in array controllers.
+    fn fast() -> Self {
+        let law = LawConfig { size: Size::from_bytes(1 << 30), ..LawConfig::default() };
+        DeviceConfig::Law(Box::new(law))
+    }
+
+    fn backing() -> Self {
+        DeviceConfig::Disk(Box::default())
     }
 }
 

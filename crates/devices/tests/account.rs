@@ -9,7 +9,7 @@ use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Frontiers, Gang, Interleave, Pool, Timing, Wear,
 };
 use devices::ssd::{Geometry, Ssd, SsdConfig, SsdReport};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::{Duration, Size};
 
@@ -224,12 +224,12 @@ fn efficiency_is_a_share_however_many_victims_are_unfinished() {
         };
         config.cleaning.time = CleaningTime::Interleaved;
         let mut ssd = Ssd::new(&config, 0).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut random = Xoshiro256::new(0, 0);
         for _ in 0..2 * pages {
-            ssd.write_untimed(random.below(pages));
+            ssd.overwrite_untimed(&[random.below(pages)], 0);
         }
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         let mut begin = 0;
         for round in 0..40 {
             let mut load = Closed::new(64, 40, |id| {
@@ -244,7 +244,7 @@ fn efficiency_is_a_share_however_many_victims_are_unfinished() {
             }
             if round % 3 == 0 {
                 // In the midst of cleaning.
-                ssd.reset_counts();
+                ssd.instruct(0, Instruction::ResetCounts).unwrap();
             }
         }
     }
@@ -288,7 +288,7 @@ fn nothing_is_busy_for_longer_than_the_drive_lived() {
                     Request::new(id, Op::Write, Lba(id * 256 % (sectors - 256)), 256)
                 });
                 let (end, _) = run_closed(&mut ssd, &mut load);
-                ended += u32::from(ssd.has_ended());
+                ended += u32::from(ssd.standing().has_ended);
                 let report = ssd.account(end);
                 let units = report.units.iter().flat_map(|unit| [unit.busy, unit.cleaning]);
                 for busy in units.chain(report.bus_busy.iter().copied()) {
@@ -321,7 +321,7 @@ fn what_an_ended_drive_refuses_is_not_written() {
             let lba = Lba(random.below(sectors - count));
             ssd.serve_untimed(&Request::new(0, Op::Write, lba, count as u32));
             asked += count * 512;
-            ends += u32::from(ssd.has_ended());
+            ends += u32::from(ssd.standing().has_ended);
         }
         let report = ssd.account(0);
         assert!(report.counts.refused_bytes > 0);
@@ -364,7 +364,7 @@ fn lifetimes_count_bytes_of_the_host_and_are_estimated_in_advance() {
                     write(&mut ssd);
                 }
                 let settled = ssd.account(0).counts.host_bytes_written;
-                ssd.reset_counts();
+                ssd.instruct(0, Instruction::ResetCounts).unwrap();
                 while ssd.account(0).wear.mean_erases < seen * 400.0 {
                     for _ in 0..places / 4 {
                         write(&mut ssd);
@@ -376,7 +376,7 @@ fn lifetimes_count_bytes_of_the_host_and_are_estimated_in_advance() {
                     write(&mut ssd);
                 }
                 let first = taken(&ssd);
-                while !ssd.has_ended() {
+                while !ssd.standing().has_ended {
                     write(&mut ssd);
                 }
                 let taken = taken(&ssd);

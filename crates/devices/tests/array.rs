@@ -8,7 +8,7 @@ use devices::latency::HOST_LINK;
 use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
 use devices::ssd::account::{COUNTERS, Counter, Section};
-use devices::{DeviceConfig, DeviceKind, Model, Report};
+use devices::{DeviceConfig, DeviceKind, Instruction, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, SECTOR_BYTES, Status, Time, Xoshiro256};
 use options::Size;
 use serde_json::Value;
@@ -150,16 +150,16 @@ fn accounts_add_up_over_the_members() {
 fn preparing_reaches_every_member_and_counts_from_zero_after() {
     for layout in [Layout::Striped, Layout::Concatenated] {
         let mut device = build(&ArrayConfig { layout, ..array(3, small()) });
-        let pages = device.preparable_pages();
+        let pages = device.facts().pages;
         let mut random = Xoshiro256::new(1, 0);
         for _ in 0..4 * pages {
-            device.write_untimed(random.below(pages));
+            device.overwrite_untimed(&[random.below(pages)], 0);
         }
         let report = device.report(0);
         assert!(report.number("flash.write_amplification").unwrap() > 1.5);
         let wear = ["mean_erases", "std_erases"].map(|it| report.number(&format!("wear.{it}")));
         assert!(wear[0] > Some(3.0) && wear[1] < wear[0], "{wear:?}");
-        device.reset_counts();
+        device.instruct(0, Instruction::ResetCounts).unwrap();
         assert_eq!(device.report(0).count("flash.page_programs"), 0);
         device.audit().unwrap();
     }
@@ -233,17 +233,17 @@ fn preparing_an_array_prepares_its_members() {
         let mut device = build(&ArrayConfig { layout, ..array(3, small()) });
         let mut members: Vec<_> =
             (0..3).map(|member| small().build(member_seed(member)).unwrap()).collect();
-        let each = members[0].preparable_pages();
-        assert_eq!(device.preparable_pages(), 3 * each);
+        let each = members[0].facts().pages;
+        assert_eq!(device.facts().pages, 3 * each);
         let mut random = Xoshiro256::new(1, 0);
         let pages: Vec<u64> = (0..8 * each).map(|_| random.below(3 * each)).collect();
-        device.overwrite_untimed(&pages);
+        device.overwrite_untimed(&pages, 0);
         for page in pages {
             let (member, place) = match layout {
                 Layout::Striped => (page % 3, page / 3),
                 Layout::Concatenated => (page / each, page % each),
             };
-            members[member as usize].write_untimed(place);
+            members[member as usize].overwrite_untimed(&[place], 0);
         }
         let report = device.report(0);
         let cells = |report: &Report| -> Vec<Value> {
@@ -258,11 +258,11 @@ fn preparing_an_array_prepares_its_members() {
 }
 
 fn prepared(device: &mut dyn Model) {
-    let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
+    let (pages, mut random) = (device.facts().pages, Xoshiro256::new(1, 0));
     for _ in 0..4 * pages {
-        device.write_untimed(random.below(pages));
+        device.overwrite_untimed(&[random.below(pages)], 0);
     }
-    device.reset_counts();
+    device.instruct(0, Instruction::ResetCounts).unwrap();
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_saved_array_continues_bit_identically() {
         let mut second = config.build(77).unwrap();
         second.restore(first.save().unwrap()).unwrap();
         assert!(first.save() == second.save());
-        second.reset_counts();
+        second.instruct(0, Instruction::ResetCounts).unwrap();
         let [one, other] = [first, second].map(|mut device| {
             let (end, completions) = mixed(&mut *device, 300, 4000);
             (completions, device.report(end).to_json())
@@ -340,9 +340,9 @@ fn a_request_fails_if_a_part_of_it_does() {
     let config = array(2, DeviceConfig::Ssd(Box::new(member)));
     let ended = || {
         let mut device = build(&config);
-        let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
-        while !device.has_ended() {
-            device.write_untimed(random.below(pages / 2) * 2 + 1);
+        let (pages, mut random) = (device.facts().pages, Xoshiro256::new(1, 0));
+        while !device.standing().has_ended {
+            device.overwrite_untimed(&[random.below(pages / 2) * 2 + 1], 0);
         }
         device
     };
@@ -356,7 +356,7 @@ fn a_request_fails_if_a_part_of_it_does() {
         (Op::Flush, 0, 0, Status::Ok),
     ];
     let (mut timed, mut untimed) = (ended(), ended());
-    assert!(timed.may_refuse());
+    assert!(timed.standing().may_refuse);
     let mut now = 0;
     for (op, lba, sectors, status) in rows {
         let request = Request::new(0, op, Lba(lba), sectors);

@@ -37,9 +37,9 @@ type Found = ([f64; 2], [f64; 2], Box<dyn Model>, Time);
 fn under(config: &ArrayConfig, seed: u64, (requests, burst, gaps): (u64, u64, [Time; 2])) -> Found {
     let mut device = config.build(seed).unwrap();
     let mut random = Xoshiro256::new(seed, 0);
-    let pages = device.preparable_pages();
+    let pages = device.facts().pages;
     let fill: Vec<u64> = (0..pages).chain((0..2 * pages).map(|_| random.below(pages))).collect();
-    device.overwrite_untimed(&fill);
+    device.overwrite_untimed(&fill, 0);
     let most = device.capacity_sectors() / 64;
     let (mut done, mut now): (Vec<Completion>, Time) = (Vec::new(), 0);
     for id in 0..requests {

@@ -1,7 +1,7 @@
 //! Members of an array that are unlike the others.
 
 use crate::common::{self, Closed, run_closed};
-use devices::array::{ArrayConfig, Each, Layout, Redundancy};
+use devices::array::{ArrayConfig, Layout, Redundancy, Unlike};
 use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
 use devices::{DeviceConfig, DeviceKind, Model};
@@ -18,7 +18,7 @@ fn array(redundancy: Redundancy, each: Vec<(u32, DeviceConfig)>) -> ArrayConfig 
         members: 4,
         redundancy,
         member: law(64),
-        each: Each(each),
+        each: Unlike(each),
         ..ArrayConfig::default()
     }
 }

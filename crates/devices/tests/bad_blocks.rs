@@ -4,7 +4,7 @@ use crate::buffered::small;
 use crate::common::{Closed, configured, run_closed};
 use devices::ssd::ftl::BadReport;
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{DeviceConfig, Persist, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::{Device, Lba, Op, Request};
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn write(ssd: &mut Ssd, timed: bool, count: u64) {
         }
     } else {
         let all: Vec<u64> = (0..count).map(page).collect();
-        all.chunks(256).for_each(|pages| ssd.overwrite_untimed(pages));
+        all.chunks(256).for_each(|pages| ssd.overwrite_untimed(pages, 0));
     }
     ssd.check().unwrap();
 }
@@ -74,7 +74,7 @@ fn failed_erasures_take_the_spare_until_the_drive_ends() {
         // In time a drive begins anew: what was written is over.
         let mut ssd = if timed { Ssd::new(&config, 3).unwrap() } else { ssd };
         write(&mut ssd, timed, 900_000);
-        assert!(ssd.has_ended(), "{:?}", bad(&ssd));
+        assert!(ssd.standing().has_ended, "{:?}", bad(&ssd));
         assert_eq!(ssd.account(1).health.available_spare, 0);
     }
 }

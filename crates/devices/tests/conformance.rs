@@ -5,7 +5,7 @@
 //! is never erased, on every cleaning, also in release builds; the audit finds what was lost.
 
 use crate::common::{Closed, run_closed};
-use devices::Prepare;
+use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
@@ -95,11 +95,11 @@ fn progress_at_the_least_spare_space_in_time() {
 fn progress_at_the_least_spare_space_without_time() {
     for (policy, rule) in all() {
         let mut ssd = Ssd::new(&tight(&policy, rule, CleaningTime::Blocking, 100_000), 3).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut random = Xoshiro256::new(3, 0);
         for n in 0..4000 {
             let page = if n < 2000 { random.below(pages) } else { n % pages };
-            ssd.write_untimed(page);
+            ssd.overwrite_untimed(&[page], 0);
         }
         ssd.check().unwrap();
         let report = ssd.account(0);

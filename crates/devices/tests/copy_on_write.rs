@@ -3,7 +3,7 @@
 use crate::common::{Closed, Script, US, run_closed, run_on, small};
 use devices::ssd::config::SnapshotKeys;
 use devices::ssd::{Geometry, Ssd, SsdConfig, SsdReport};
-use devices::{Examine, Persist, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Handle, Lba, Op, Op::*, Random, Request, Time, Xoshiro256};
 use options::Size;
 
@@ -20,8 +20,8 @@ fn overwritten(config: &SsdConfig, share: u64) -> SsdReport {
     let mut ssd = Ssd::new(config, 1).unwrap();
     let pages = Geometry::new(config).unwrap().exported_pages();
     let random = &mut Xoshiro256::new(5, 0);
-    (0..2 * pages).for_each(|_| ssd.write_untimed(random.below(pages)));
-    ssd.reset_counts();
+    (0..2 * pages).for_each(|_| ssd.overwrite_untimed(&[random.below(pages)], 0));
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     let mut load = Closed::new(8, pages * share / 100, |n| {
         Request::new(n, Op::Write, Lba(random.below(pages) * 8), 8)
     });
@@ -210,7 +210,7 @@ fn the_oldest_that_hold_nothing_go_too() {
     config.snapshots.orders = "1: make".parse().unwrap();
     let mut ssd = Ssd::new(&config, 0).unwrap();
     // Every second page is of the same pool.
-    let room = (ssd.preparable_pages() as f64 / 2.0 * 0.001) as u64;
+    let room = (ssd.facts().pages as f64 / 2.0 * 0.001) as u64;
     let mut ask = |op, page: u64, handle| {
         let request = Request::new(0, op, Lba(page * 8), 8);
         assert!(ssd.serve_untimed(&Request { handle: Handle::new(handle), ..request }).is_ok());
@@ -232,7 +232,7 @@ fn the_oldest_that_hold_nothing_go_too() {
 pub fn wear_out(mut config: SsdConfig) {
     (config.wear.rated_cycles, config.wear.spread) = (12, 0.2);
     let mut ssd = Ssd::new(&config, 1).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let random = &mut Xoshiro256::new(5, 0);
     let mut load = Closed::new(8, 100 * pages, |n| {
         Request::new(n, Op::Write, Lba(random.below(pages) * 8), 8)
@@ -240,7 +240,7 @@ pub fn wear_out(mut config: SsdConfig) {
     let (end, done) = run_closed(&mut ssd, &mut load);
     let made = ssd.account(end).snapshots.unwrap().made;
     println!("{} writes to {pages} pages, {made} snapshots", done.len());
-    assert!(ssd.has_ended() && made > 10, "{made}");
+    assert!(ssd.standing().has_ended && made > 10, "{made}");
 }
 
 /// Of the blocks that a drive may lose those are none in which snapshots lie.

@@ -4,7 +4,7 @@ use crate::common::{Closed, configured, fill, run_closed};
 use crate::copy_on_write::{ORDERS, handle_of, same_without_time};
 use devices::ssd::config::SnapshotKeys;
 use devices::ssd::{Geometry, Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, Examine, Persist, Prepare};
+use devices::{DeviceConfig, Instruction, Model};
 use engine::{Completion, Device, Handle, Lba, Op, Op::*, Random, Request, Time, Xoshiro256};
 use options::Size;
 use serde_json::{Value, json};
@@ -166,10 +166,10 @@ fn a_page_that_waits_for_room_is_of_no_snapshot_yet() {
 /// Uniform random overwrites; the report.
 fn overwritten(config: &SsdConfig) -> SsdReport {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let random = &mut Xoshiro256::new(5, 0);
-    (0..2 * pages).for_each(|_| ssd.write_untimed(random.below(pages)));
-    ssd.reset_counts();
+    (0..2 * pages).for_each(|_| ssd.overwrite_untimed(&[random.below(pages)], 0));
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     let mut load =
         Closed::new(32, pages, |n| Request::new(n, Op::Write, Lba(random.below(pages) * 8), 8));
     let (end, _) = run_closed(&mut ssd, &mut load);
@@ -228,7 +228,7 @@ fn a_drive_is_saved_without_its_snapshots() {
         let write = Request::new(n, Op::Write, Lba(random.below(pages) * 8), 8);
         assert!(ssd.serve_untimed(&write).is_ok());
     }
-    assert!(ssd.account(1).snapshots.unwrap().pages_held > 0 && !ssd.saves_all());
+    assert!(ssd.account(1).snapshots.unwrap().pages_held > 0 && !ssd.condition().saves_all);
     let saved = ssd.save().unwrap();
     let mut other = Ssd::new(&config, 1).unwrap();
     other.restore(saved).unwrap();

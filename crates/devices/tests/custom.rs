@@ -8,7 +8,7 @@ use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
 use devices::ssd::config::{Cleaning, Policy, TieBreak};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, DeviceKind, Model, Prepare, Supplied};
+use devices::{DeviceConfig, DeviceKind, Model, Supplied};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use std::sync::{Arc, Mutex};
 
@@ -62,10 +62,10 @@ fn run_outside(outside: &Custom) -> SsdReport {
 
 /// Two overwrites in no time and a timed load, with audits.
 fn run_on(mut ssd: Ssd) -> SsdReport {
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(3, 0);
     for _ in 0..2 * pages {
-        ssd.write_untimed(random.below(pages));
+        ssd.overwrite_untimed(&[random.below(pages)], 0);
     }
     ssd.check().unwrap();
     let mut load =
@@ -234,11 +234,11 @@ fn the_members_of_an_array_share_a_policy() {
         greedy(pool)
     });
     let mut device = array.build_with(3, &Supplied { policy: Some(counting) }).unwrap();
-    let pages: Vec<u64> = (0..device.preparable_pages()).collect();
+    let pages: Vec<u64> = (0..device.facts().pages).collect();
     let erased = |device: &dyn Model| FlashCounts::from(device.followed().unwrap()).block_erases;
     assert_eq!(erased(&*device), 0);
     for _ in 0..3 {
-        device.overwrite_untimed(&pages);
+        device.overwrite_untimed(&pages, 0);
     }
     // Each erasure was asked for, on either member: half of them would be fewer questions.
     assert!(erased(&*device) > 0 && *asked.lock().unwrap() >= erased(&*device));

@@ -22,10 +22,10 @@ fn aged(share: &str) -> Vec<f64> {
         ..array(Redundancy::Parity, 5)
     };
     let mut device = build(&config);
-    let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
+    let (pages, mut random) = (device.facts().pages, Xoshiro256::new(1, 0));
     let mut erases = |overwrites: u64| -> Vec<f64> {
         let all: Vec<u64> = (0..overwrites * pages).map(|_| random.below(pages)).collect();
-        device.overwrite_untimed(&all);
+        device.overwrite_untimed(&all, 0);
         let report = device.report(0);
         let Some(Field::Map(map)) = report.field("wear.map") else { panic!("no map") };
         let of_member = |member: usize| -> f64 {

@@ -6,7 +6,7 @@ use crate::common::{Closed, Keep, Script};
 use devices::law::LawConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
-use devices::{DeviceKind, Examine, Persist, Prepare};
+use devices::{DeviceKind, Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Status, Time, Xoshiro256, drive};
 
 /// A drive whose blocks last for four erasures.
@@ -19,17 +19,17 @@ fn mortal() -> SsdConfig {
 fn ended() -> Snapshot {
     let mut ssd = Ssd::new(&mortal(), 1).unwrap();
     let mut random = Xoshiro256::new(1, 0);
-    while !ssd.has_ended() {
-        ssd.write_untimed(random.below(ssd.preparable_pages()));
+    while !ssd.standing().has_ended {
+        ssd.overwrite_untimed(&[random.below(ssd.facts().pages)], 0);
     }
-    Persist::save(&ssd).unwrap()
+    Model::save(&ssd).unwrap()
 }
 
 #[test]
 fn a_run_to_end_of_life_answers_every_request() {
     for outstanding in [1, 4, 64] {
         let mut ssd = Ssd::new(&mortal(), 1).unwrap();
-        assert!(!ssd.may_refuse());
+        assert!(!ssd.standing().may_refuse);
         let (capacity, mut random) = (ssd.capacity_sectors(), Xoshiro256::new(2, 0));
         let mut load = Closed::new(outstanding, u64::MAX, |id| {
             // Of parts of pages too, which are read first and may be refused after that.
@@ -40,7 +40,7 @@ fn a_run_to_end_of_life_answers_every_request() {
         let mut keep = Keep::default();
         let driven = drive(&mut ssd, &mut load, Time::MAX, &mut keep).unwrap();
         ssd.check().unwrap();
-        assert!(ssd.has_ended() && ssd.may_refuse());
+        assert!(ssd.standing().has_ended && ssd.standing().may_refuse);
         assert_eq!((driven.asked, driven.unanswered), (keep.0.len() as u64, 0));
         let refused = keep.0.iter().filter(|it| !it.status.is_ok());
         let counts = ssd.account(driven.last).counts;
@@ -78,7 +78,7 @@ fn an_ended_drive_reads_and_refuses_alike_timed_and_untimed() {
     let drive_of = || {
         let mut ssd = Ssd::new(&mortal(), 1).unwrap();
         ssd.restore(state.clone()).unwrap();
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         ssd
     };
     let steps = [
@@ -104,7 +104,7 @@ fn an_ended_drive_reads_and_refuses_alike_timed_and_untimed() {
     assert_eq!((one.counts.pages_trimmed, other.counts.pages_trimmed), (0, 0));
     assert_eq!((one.counts.host_pages_read, other.counts.host_pages_read), (16, 16));
     // What was refused has changed nothing.
-    assert!(Persist::save(&untimed) == Persist::save(&drive_of()));
+    assert!(Model::save(&untimed) == Model::save(&drive_of()));
 }
 
 #[test]
@@ -116,5 +116,5 @@ fn devices_without_wear_refuse_nothing() {
     });
     let (_, answers) = common::run_closed(&mut *device, &mut load);
     assert!(answers.len() == 100 && answers.iter().all(|it| it.status.is_ok()));
-    assert!(!device.may_refuse());
+    assert!(!device.standing().may_refuse);
 }

@@ -3,7 +3,7 @@
 use crate::common::{Closed, run_closed};
 use devices::energy::FOLLOWED;
 use devices::ssd::account::Counter;
-use devices::{DeviceConfig, EnergyReport, Model};
+use devices::{DeviceConfig, DeviceKind as _, EnergyReport, Instruction, Model};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -102,11 +102,11 @@ fn with_one_current_power_is_that_of_the_busy_packages() {
 #[test]
 fn a_steady_random_write_takes_165_microjoules() {
     let mut device = baseline(&currents());
-    let pages = device.preparable_pages();
+    let pages = device.facts().pages;
     let mut lots = Xoshiro256::new(2, 0);
     let places: Vec<u64> = (0..4 * pages).map(|_| lots.below(pages)).collect();
-    device.overwrite_untimed(&places);
-    device.reset_counts();
+    device.overwrite_untimed(&places, 0);
+    device.instruct(0, Instruction::ResetCounts).unwrap();
     let requests = 100_000;
     let (end, _) = random(device.as_mut(), Op::Write, 64, requests);
     let end = drained(device.as_mut(), end);
@@ -273,7 +273,7 @@ fn a_reset_of_the_counts_resets_the_energy() {
     ] {
         let mut device = built(kind, keys);
         let (end, _) = random(device.as_mut(), Op::Read, 1, 50);
-        device.begin_account(end);
+        device.instruct(end, Instruction::BeginAccount).unwrap();
         let report = energy(device.as_ref(), end + 1_000_000_000);
         assert_eq!(report.time_ns, 1_000_000_000, "{kind}");
         assert!(report.operations() <= 0.0, "{kind}");

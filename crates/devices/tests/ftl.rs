@@ -9,7 +9,7 @@ use crate::common;
 
 use crate::common::depth::depth;
 use crate::common::{reference, seeds};
-use devices::Prepare;
+use devices::Model;
 use devices::latency::CELL;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Completions, Depth, FillOrder, FreeOrder, Gang, HostLink,
@@ -289,7 +289,7 @@ impl Run {
     fn fast_forward(&mut self, random: &mut Xoshiro256, writes: u64) {
         for _ in 0..writes {
             let page = random.below(self.host.pages.len() as u64);
-            self.ssd.write_untimed(page);
+            self.ssd.overwrite_untimed(&[page], 0);
             self.host.pages[page as usize].mapped = true;
             self.audit_now_and_then();
         }
@@ -465,7 +465,7 @@ fn fast_forward_does_what_the_timed_drive_does() {
         let pages = geometry.exported_pages();
         for id in 0..3 * pages {
             let page = random.below(pages);
-            untimed.write_untimed(page);
+            untimed.overwrite_untimed(&[page], 0);
             let sectors = geometry.sectors_per_page;
             let lba = Lba(page * u64::from(sectors));
             timed.submit(Request::new(id, Op::Write, lba, sectors));

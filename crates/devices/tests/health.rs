@@ -4,7 +4,7 @@ use crate::common::{self, depth::depth};
 use devices::array::ArrayConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{HealthReport, SPARE_THRESHOLD, Ssd, SsdConfig, data_units};
-use devices::{DeviceConfig, DeviceKind, Examine, Model, Persist, Prepare};
+use devices::{DeviceConfig, DeviceKind, Instruction, Model};
 use engine::{Device, Random, Request, SECTOR_BYTES, Status, Xoshiro256};
 use engine::{Lba, Op};
 use serde_json::json;
@@ -36,10 +36,10 @@ fn health(device: &dyn Model) -> HealthReport {
 fn life(device: &mut dyn Model) -> Vec<HealthReport> {
     let mut random = Xoshiro256::new(1, 0);
     let (mut seen, mut written, every) = (vec![health(device)], 0, depth(16, 16, 1));
-    while !device.has_ended() {
-        device.write_untimed(random.below(device.preparable_pages()));
+    while !device.standing().has_ended {
+        device.overwrite_untimed(&[random.below(device.facts().pages)], 0);
         written += 1;
-        if written % every == 0 || device.has_ended() {
+        if written % every == 0 || device.standing().has_ended {
             seen.push(health(device));
         }
     }
@@ -87,9 +87,9 @@ fn the_health_of_a_drive_falls_from_new_to_end_of_life() {
 #[test]
 fn the_health_of_a_drive_outlives_its_counts() {
     let mut ssd = Ssd::new(&rated(50, plain()), 1).unwrap();
-    let pages: Vec<u64> = (0..ssd.preparable_pages()).collect();
+    let pages: Vec<u64> = (0..ssd.facts().pages).collect();
     for _ in 0..20 {
-        ssd.overwrite_untimed(&pages);
+        ssd.overwrite_untimed(&pages, 0);
     }
     let before = health(&ssd);
     assert!(before.percentage_used > 10);
@@ -98,7 +98,7 @@ fn the_health_of_a_drive_outlives_its_counts() {
     let mut restored = Ssd::new(&rated(50, plain()), 1).unwrap();
     restored.restore(ssd.save().unwrap()).unwrap();
     assert_eq!(health(&restored), before);
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     assert_eq!(health(&ssd), before);
 }
 
@@ -117,10 +117,10 @@ fn an_array_is_as_healthy_as_its_worst_member() {
     let member = DeviceConfig::Ssd(Box::new(rated(4, plain())));
     let config = ArrayConfig { members: 2, member, ..ArrayConfig::default() };
     let mut array = config.build(0).unwrap();
-    let (pages, mut random) = (array.preparable_pages(), Xoshiro256::new(1, 0));
+    let (pages, mut random) = (array.facts().pages, Xoshiro256::new(1, 0));
     // Only the second member is written.
-    while !array.has_ended() {
-        array.write_untimed(random.below(pages / 2) * 2 + 1);
+    while !array.standing().has_ended {
+        array.overwrite_untimed(&[random.below(pages / 2) * 2 + 1], 0);
     }
     let health = health(&*array);
     assert_eq!((health.available_spare, health.critical_warning()), (0, 9));

@@ -2,7 +2,7 @@
 //! the alternatives.
 
 use crate::common::configured;
-use devices::Model;
+use devices::{DeviceKind as _, Model};
 use serde_json::{Value, json};
 
 fn built(keys: &[(&str, Value)]) -> Result<Box<dyn Model>, String> {
@@ -59,10 +59,10 @@ fn a_domain_has_any_number_of_blocks() {
     keys[7] = ("device.fill", json!(0.9));
     keys.push(("device.summary_page", json!(false)));
     let mut drive = built(&keys).unwrap();
-    let pages = drive.preparable_pages();
+    let pages = drive.facts().pages;
     let all: Vec<u64> = (0..pages).map(|page| page * 7 % pages).collect();
     for _ in 0..2 {
-        drive.overwrite_untimed(&all);
+        drive.overwrite_untimed(&all, 0);
     }
     drive.audit().unwrap();
     assert!(drive.report(1).count("flash.block_erases") > 600_000);

@@ -5,7 +5,7 @@ use devices::ssd::config::{
     CleaningTime, FillOrder, Interleave, LogBlocks, LogScheme, Persistence, Pool,
 };
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{DeviceKind, Persist, Prepare};
+use devices::{DeviceKind, Model};
 use engine::{Completion, Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
 const SCHEMES: [LogScheme; 3] = [LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast];
@@ -64,7 +64,7 @@ fn write_timed(config: &SsdConfig, pages: &[u64]) -> Ssd {
 /// The same without time.
 fn write_untimed(config: &SsdConfig, pages: &[u64]) -> Ssd {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    ssd.overwrite_untimed(pages);
+    ssd.overwrite_untimed(pages, 0);
     ssd
 }
 

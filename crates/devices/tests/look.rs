@@ -6,10 +6,10 @@ use devices::array::ArrayConfig;
 use devices::ssd::config::{Cleaning, Frontiers};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{BlockLook, DeviceConfig, Examine, Looks, Model, Prepare, UNKNOWN_STREAM};
+use devices::{BlockLook, DeviceConfig, DeviceKind as _, Looks, Model, UNKNOWN_STREAM};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 
-fn seen(device: &(impl Examine + ?Sized)) -> Looks {
+fn seen(device: &(impl Model + ?Sized)) -> Looks {
     let mut looks = Looks::default();
     device.blocks(&mut looks);
     looks
@@ -34,9 +34,9 @@ fn buffered() -> SsdConfig {
 /// Overwrites a drive twice at random and trims some of it.
 fn used(config: &SsdConfig) -> (Ssd, u64) {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(5, 5);
-    (0..2 * pages).for_each(|_| ssd.write_untimed(random.below(pages)));
+    (0..2 * pages).for_each(|_| ssd.overwrite_untimed(&[random.below(pages)], 0));
     let sectors = ssd.capacity_sectors() / pages;
     ssd.serve_untimed(&Request::new(0, Op::Trim, Lba(0), (sectors * (pages / 10)) as u32));
     (ssd, pages - pages / 10)
@@ -74,7 +74,7 @@ fn valid_pages_are_the_mapped_ones_and_erasures_those_of_the_report() {
 fn victims_are_seen_while_they_are_cleaned() {
     for config in [paged(), buffered()] {
         let mut ssd = used(&config).0;
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut random = Xoshiro256::new(3, 3);
         let mut done = Vec::new();
         let (mut id, mut victims) = (0, 0);

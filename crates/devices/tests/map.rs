@@ -3,7 +3,7 @@
 use crate::buffered;
 use crate::common::{Closed, configured, run_closed, run_cut, seeds};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, DeviceKind, Examine, Persist, Prepare, latency};
+use devices::{DeviceConfig, DeviceKind, Instruction, Model, latency};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -40,14 +40,14 @@ fn with(base: &Keys, changes: &[(&'static str, Value)]) -> SsdConfig {
 
 /// Memory for a share of the map.
 fn memory(base: &Keys, share: f64) -> Value {
-    let pages = Ssd::new(&with(base, &[]), 0).unwrap().preparable_pages();
+    let pages = Ssd::new(&with(base, &[]), 0).unwrap().facts().pages;
     let map = pages.div_ceil(128) as f64;
     json!(format!("{}B", (map * share).round() as u64 * 512))
 }
 
 /// Pages of the map of a drive.
 fn map_pages(base: &Keys) -> u64 {
-    Ssd::new(&with(base, &[]), 0).unwrap().preparable_pages().div_ceil(128)
+    Ssd::new(&with(base, &[]), 0).unwrap().facts().pages.div_ceil(128)
 }
 
 /// A load of single pages drawn from the first of them, from an instant on; when it ended, and its answers.
@@ -88,9 +88,9 @@ pub fn uniform_reads_hit_as_much_as_memory_holds_and_a_miss_is_a_read() {
         for share in [0.1, 0.35, 0.8] {
             let mut ssd =
                 Ssd::new(&with(&base, &[("device.map.memory", memory(&base, share))]), 1).unwrap();
-            let pages = ssd.preparable_pages();
+            let pages = ssd.facts().pages;
             let (at, _) = uniform_from(0, &mut ssd, (Op::Read, pages), (4_000, 1));
-            ssd.reset_counts();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
             uniform_from(at, &mut ssd, (Op::Read, pages), (20_000, 4));
             let counts = report(&ssd).counts;
             // The last page of the map has fewer entries than the others.
@@ -134,7 +134,7 @@ fn memory_for_all_of_the_map_is_off_bit_for_bit() {
     for base in kinds() {
         let run = |changes: &[(&'static str, Value)]| {
             let mut ssd = Ssd::new(&with(&base, changes), 1).unwrap();
-            let pages = ssd.preparable_pages();
+            let pages = ssd.facts().pages;
             let mut random = Xoshiro256::new(9, 9);
             let mut load = Closed::new(8, 20_000, move |id| {
                 let op = if random.below(3) == 0 { Op::Read } else { Op::Write };
@@ -161,7 +161,7 @@ pub fn what_is_programmed_of_the_map_follows_from_what_leaves_it() {
     for base in kinds() {
         let config = with(&base, &[("device.map.memory", memory(&base, 0.1))]);
         let mut ssd = Ssd::new(&config, 1).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut load =
             Closed::new(8, 3 * pages, |id| Request::new(id, Op::Write, Lba(id % pages * 8), 8));
         run_closed(&mut ssd, &mut load);
@@ -177,7 +177,7 @@ pub fn what_is_programmed_of_the_map_follows_from_what_leaves_it() {
 
         let mut ssd = Ssd::new(&config, 1).unwrap();
         let (at, _) = uniform_from(0, &mut ssd, (Op::Write, pages), (pages, 8));
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         uniform_from(at, &mut ssd, (Op::Write, pages), (40_000, 8));
         let it = report(&ssd);
         let missed = it.counts.misses as f64 / 40_000.0;
@@ -203,7 +203,7 @@ fn timed_and_untimed_runs_look_up_alike() {
                     ("device.fill", json!("empty")),
                 ],
             );
-            let pages = Ssd::new(&config, 1).unwrap().preparable_pages();
+            let pages = Ssd::new(&config, 1).unwrap().facts().pages;
             let request = |id: u64| {
                 let mut random = Xoshiro256::new(id, 1);
                 let page = random.below(pages - 40);
@@ -278,7 +278,7 @@ fn cleaning_and_trims_change_the_map_too() {
     for base in kinds() {
         let config = with(&base, &[("device.map.memory", json!("512B"))]);
         let mut ssd = Ssd::new(&config, 1).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let trims = pages / 128;
         let mut load =
             Closed::new(1, trims, |id| Request::new(id, Op::Trim, Lba(id * 128 * 8), 8 * 64));
@@ -309,7 +309,7 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
             ],
         );
         let mut ssd = Ssd::new(&config, seed).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut random = Xoshiro256::new(seed, 78);
         let mut load = Closed::new(16, 20_000, move |id| {
             let lba = Lba(random.below(pages - 16) * 8);
@@ -335,14 +335,14 @@ fn a_restored_drive_begins_with_an_empty_map_cache() {
     for base in kinds() {
         let config = with(&base, &[("device.map.memory", memory(&base, 0.3))]);
         let mut ssd = Ssd::new(&config, 1).unwrap();
-        let pages = ssd.preparable_pages();
-        (0..pages).for_each(|page| ssd.overwrite_untimed(&[page * 7 % pages]));
+        let pages = ssd.facts().pages;
+        (0..pages).for_each(|page| ssd.overwrite_untimed(&[page * 7 % pages], 0));
         let snapshot = ssd.save().unwrap();
         let mut other = Ssd::new(&config, 1).unwrap();
         other.restore(snapshot).unwrap();
         for ssd in [&mut ssd, &mut other] {
-            ssd.reset_counts();
-            ssd.begin_load();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
+            ssd.instruct(0, Instruction::BeginLoad).unwrap();
         }
         let run = |ssd: &mut Ssd| (uniform(ssd, Op::Write, pages, 3_000, 4), report(ssd).counts);
         assert_eq!(run(&mut ssd), run(&mut other));

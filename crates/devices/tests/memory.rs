@@ -7,7 +7,7 @@
 mod depth;
 
 use depth::depth;
-use devices::Prepare;
+use devices::Model;
 use devices::ssd::config::{CleaningTime, Fill, Interleave};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
@@ -57,7 +57,7 @@ fn write_some(ssd: &mut Ssd, within: u64, writes: u64) {
     let mut random = Xoshiro256::new(1, 0);
     for _ in 0..writes {
         let page = random.below(within);
-        ssd.overwrite_untimed(&[page]);
+        ssd.overwrite_untimed(&[page], 0);
     }
 }
 
@@ -75,7 +75,7 @@ fn a_drive_takes_memory_for_what_it_holds() {
     assert!(after < most, "a drive with one page in {part} takes {after} bytes a page");
     // Full, and written over.
     let full = drive(1 << depth(13, 13, 14), 64, "4KiB", "\"full\"");
-    let work = |ssd: &mut Ssd| write_some(ssd, ssd.preparable_pages(), ssd.preparable_pages());
+    let work = |ssd: &mut Ssd| write_some(ssd, ssd.facts().pages, ssd.facts().pages);
     let (_, built, after) = bytes_a_page(&full, work).unwrap();
     assert!(built < 9.0 && after < 9.0, "a full drive takes {built}, later {after} bytes a page");
     // 131 TB of pages of 16 KiB, more than 2^32; written, read and checked in a small part.

@@ -7,7 +7,7 @@ use crate::common::{Closed, configured, reference, run_closed, run_cut};
 use Direction::{Different, Less, More};
 use devices::ssd::power::PowerReport;
 use devices::ssd::{Ssd, SsdReport};
-use devices::{DeviceConfig, Examine, Persist, Prepare, latency};
+use devices::{DeviceConfig, Instruction, Model, latency};
 use engine::{Completion, Device, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -441,7 +441,7 @@ fn outcome(
     let DeviceConfig::Ssd(config) = configured(keys) else { panic!("an SSD reports") };
     let mut device = Ssd::new(&config, 9).unwrap_or_else(|refusal| panic!("{refusal}"));
     if let Some(age) = age {
-        device.age(age.parse().unwrap()).unwrap();
+        device.instruct(0, Instruction::Age(age.parse().unwrap())).unwrap();
     }
     let capacity = device.capacity_sectors();
     let kept = serde_json::to_vec(&device.save()).unwrap().len();

@@ -4,7 +4,7 @@
 //! more or less of a figure. A key of the reference without a row fails.
 
 use crate::common::{Closed, run_closed};
-use devices::DeviceConfig;
+use devices::{DeviceConfig, DeviceKind as _};
 use engine::{Completion, Lba, Op, Request, Time};
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 
 use super::{Load, Row, SKEWED_WRITES, all_rows, base, outcome};
 use crate::common::configured;
+use devices::DeviceKind as _;
 use engine::{Lba, Op, Request, SECTOR_BYTES, Xoshiro256};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use crate::common::{Script, US, run, run_on, small, small_blocking, times};
 use devices::latency::{BUS, CELL, CLEANING_WAIT};
 use devices::ssd::config::{FillOrder, Gang, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Op::*, Random, Time, Xoshiro256};
 use options::Size;
 
@@ -174,7 +174,7 @@ fn background_cleaning_uses_idle_time_and_an_arrival_ends_it() {
             if ssd.free_blocks(0) == 4 {
                 break;
             }
-            ssd.write_untimed(2 * page);
+            ssd.overwrite_untimed(&[2 * page], 0);
         }
         let steps = [(0, Read, 1000, 1), (1_000 * US, Read, 1002, 1), (9_000 * US, Read, 1004, 1)];
         let done = run_on(&mut ssd, Script::pages(&steps));
@@ -201,11 +201,11 @@ fn trimming_half_of_a_drive_doubles_its_cleaning_efficiency() {
         let mut random = Xoshiro256::new(1, 0);
         let mut overwrite = |ssd: &mut Ssd, count: u64| {
             for _ in 0..count {
-                ssd.write_untimed(random.below(in_use));
+                ssd.overwrite_untimed(&[random.below(in_use)], 0);
             }
         };
         overwrite(&mut ssd, 3 * pages);
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         overwrite(&mut ssd, 2 * pages);
         ssd.account(1).cleaning.efficiency.unwrap()
     };
@@ -238,9 +238,9 @@ fn pages_stream_between_packages_at_the_speed_of_the_bus() {
         let pages = Geometry::new(&config).unwrap().exported_pages();
         let mut random = Xoshiro256::new(1, 0);
         for _ in 0..pages {
-            ssd.write_untimed(random.below(pages));
+            ssd.overwrite_untimed(&[random.below(pages)], 0);
         }
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         // A read wakes its unit, which then cleans in idle time: one for each of the first package.
         let unit_of = |page: u64| {
             let mut probe = ssd.clone();

@@ -10,7 +10,7 @@ use devices::ssd::config::{
     Cleaning, CleaningTime, DChoices, Detector, Frontiers, HotCold, TieBreak, WindowedGreedy,
 };
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Random, Xoshiro256};
 
 /// Blocks that take part, and those that do not: the one kept erased, and the frontier.
@@ -48,13 +48,13 @@ fn d_choices(d: u8) -> Cleaning {
 
 /// Writes pages drawn by `draw` until the drive has settled, then measures.
 fn run(ssd: &mut Ssd, warm: f64, measure: f64, mut draw: impl FnMut() -> u64) -> SsdReport {
-    let pages = ssd.preparable_pages() as f64;
+    let pages = ssd.facts().pages as f64;
     for _ in 0..(pages * warm) as u64 {
-        ssd.write_untimed(draw());
+        ssd.overwrite_untimed(&[draw()], 0);
     }
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     for _ in 0..(pages * measure) as u64 {
-        ssd.write_untimed(draw());
+        ssd.overwrite_untimed(&[draw()], 0);
     }
     ssd.check().unwrap();
     ssd.account(0)
@@ -62,7 +62,7 @@ fn run(ssd: &mut Ssd, warm: f64, measure: f64, mut draw: impl FnMut() -> u64) ->
 
 fn uniform(cleaning: &Cleaning, op: f64, warm: f64, measure: f64) -> SsdReport {
     let mut ssd = drive(cleaning, op);
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(1, 0);
     run(&mut ssd, warm, measure, || random.below(pages))
 }
@@ -185,7 +185,7 @@ fn fifo_amplifies_hot_and_cold_data_as_the_theory_says() {
     };
     let expected = (0..10_000).fold(2.0, |a, _| next(a));
     let mut ssd = drive(&cleaning(Policy::Fifo), alpha - 1.0);
-    let pages = ssd.preparable_pages() as f64;
+    let pages = ssd.facts().pages as f64;
     let mut random = Xoshiro256::new(2, 0);
     let report = run(&mut ssd, 5.0, 6.0, || {
         let hot = random.unit() < hot_writes;
@@ -198,7 +198,7 @@ fn fifo_amplifies_hot_and_cold_data_as_the_theory_says() {
 /// Nine writes of ten to a tenth of the data, greedy, at a fifth over-provisioned.
 fn hot_cold_greedy(cleaning: &Cleaning) -> f64 {
     let mut ssd = drive(cleaning, 0.20);
-    let pages = ssd.preparable_pages() as f64;
+    let pages = ssd.facts().pages as f64;
     let mut random = Xoshiro256::new(2, 0);
     let report = run(&mut ssd, 6.0, 6.0, || {
         let (first, span) = if random.unit() < 0.9 { (0.0, 0.1) } else { (0.1, 0.9) };

@@ -8,7 +8,7 @@ use crate::common::{self, Closed, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 
 const PAGES: u32 = 32;
@@ -85,19 +85,19 @@ enum Run {
 /// Write amplification of one overwrite at random, after enough others to settle.
 fn amplification(config: &SsdConfig, run: Run) -> f64 {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    let logical = ssd.preparable_pages();
+    let logical = ssd.facts().pages;
     let mut random = Xoshiro256::new(5, 0);
     for _ in 0..2 * logical {
-        ssd.write_untimed(random.below(logical));
+        ssd.overwrite_untimed(&[random.below(logical)], 0);
     }
     let mut now = 0;
     for part in 0..2 {
         if part == 1 {
-            ssd.reset_counts();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
         }
         match run {
             Run::Untimed => {
-                (0..logical).for_each(|_| ssd.write_untimed(random.below(logical)));
+                (0..logical).for_each(|_| ssd.overwrite_untimed(&[random.below(logical)], 0));
             }
             Run::Timed { outstanding } => {
                 let mut load = Closed::new(outstanding, logical, |id| {

@@ -9,7 +9,7 @@ use devices::ssd::config::{
     Cleaning, Depth, Duplex, FillOrder, HostLink, HostOrder, Interleave, Pool,
 };
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Completion, Device, Lba, Op::*, Request, Time};
 
 const READ: Time = 130_600;
@@ -109,10 +109,10 @@ fn about_to_clean(config: &SsdConfig, valid: u32) -> Ssd {
     // Every overwrite eats one page of the frontier; stop when the free blocks reach the mark.
     while ssd.account(1).counts.block_erases == 0 && free_blocks(&ssd) > 3 {
         let index = stale[next % stale.len()];
-        ssd.write_untimed(2 * index);
+        ssd.overwrite_untimed(&[2 * index], 0);
         next += 1;
     }
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     ssd
 }
 
@@ -159,12 +159,12 @@ fn moves_inside_a_plane_and_across_the_pins() {
         config.fill_order = FillOrder::Random;
         let mut ssd = Ssd::new(&config, 3).unwrap();
         for i in 0..20_000u32 {
-            ssd.write_untimed(u64::from(i.wrapping_mul(2_654_435_761) % (2 * EXPORTED)));
+            ssd.overwrite_untimed(&[u64::from(i.wrapping_mul(2_654_435_761) % (2 * EXPORTED))], 0);
         }
         while free_blocks(&ssd) > 3 {
-            ssd.write_untimed(0);
+            ssd.overwrite_untimed(&[0], 0);
         }
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 1)]));
         let report = ssd.account(1);
         assert!(report.counts.pages_moved > 10, "the victims hold valid pages");

@@ -8,7 +8,7 @@ use crate::common::{self, Closed, run_closed};
 use devices::array::{ArrayConfig, HoleRule, Redundancy, WriteRule};
 use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
-use devices::{DeviceConfig, DeviceKind, Model, Report};
+use devices::{DeviceConfig, DeviceKind, Instruction, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 
@@ -229,13 +229,13 @@ fn a_saved_array_with_redundancy_continues_bit_identically() {
     for kind in [Redundancy::Mirror, Redundancy::Parity] {
         let config = ArrayConfig { member: member.clone(), ..array(kind, 4) };
         let mut first = build(&config);
-        let (pages, mut random) = (first.preparable_pages(), Xoshiro256::new(1, 0));
+        let (pages, mut random) = (first.facts().pages, Xoshiro256::new(1, 0));
         assert_eq!(pages, first.capacity_sectors() / 8);
-        (0..3 * pages).for_each(|_| first.write_untimed(random.below(pages)));
+        (0..3 * pages).for_each(|_| first.overwrite_untimed(&[random.below(pages)], 0));
         let mut second = config.build(77).unwrap();
         second.restore(first.save().unwrap()).unwrap();
-        first.reset_counts();
-        second.reset_counts();
+        first.instruct(0, Instruction::ResetCounts).unwrap();
+        second.instruct(0, Instruction::ResetCounts).unwrap();
         let run = |device: &mut dyn Model| {
             let pages = device.capacity_sectors() / 8;
             let mut random = Xoshiro256::new(5, 0);

@@ -9,7 +9,7 @@ use crate::common;
 
 use crate::common::depth::depth;
 use crate::common::seeds;
-use devices::Prepare;
+use devices::Model;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, Interleave,
     Levelling, LevellingRule, Persistence, Pool, Wear,
@@ -166,7 +166,7 @@ impl Run {
         self.ssd.advance(self.now, &mut done);
         for completion in done.drain(..) {
             self.outstanding -= 1;
-            if completion.request.op == Op::Write && !trims && !self.ssd.has_ended() {
+            if completion.request.op == Op::Write && !trims && !self.ssd.standing().has_ended {
                 let pages = self.pages(&completion.request);
                 self.durable.extend(pages);
             }
@@ -182,7 +182,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     let pages = geometry.exported_pages();
     let hot = (pages / pick(random, &[1, 4, 8])).max(1);
     for _ in 0..pick(random, &[0, 2]) * pages {
-        run.ssd.write_untimed(random.below(hot));
+        run.ssd.overwrite_untimed(&[random.below(hot)], 0);
         if random.below(50) == 0 {
             run.check();
         }
@@ -216,7 +216,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     run.ssd.check().unwrap();
     run.check();
     let state = run.ssd.account(run.now);
-    assert!(state.counts.block_erases > 0 || run.ssd.has_ended(), "it had to clean");
+    assert!(state.counts.block_erases > 0 || run.ssd.standing().has_ended, "it had to clean");
     run.checks
 }
 

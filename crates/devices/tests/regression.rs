@@ -3,7 +3,7 @@
 use crate::common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
 use devices::ssd::config::{Depth, Fill, Gang, HostLink, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{DeviceConfig, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::Op::{Read, Write};
 use engine::{Random, Time, Xoshiro256};
 use options::{PerByte, Size};
@@ -16,10 +16,10 @@ const WRITE: Time = 305_600;
 fn a_gang_is_the_packages_of_its_channel() {
     let config = SsdConfig { packages_per_channel: 2, pool: Pool::Gang, ..small() };
     let mut ssd = Ssd::new(&config, 0).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     // Every second page belongs to the first gang, on the channel of packages 0 and 2.
     for page in (0..pages).step_by(2) {
-        ssd.write_untimed(page);
+        ssd.overwrite_untimed(&[page], 0);
     }
     ssd.check().unwrap();
     let steps: Vec<Step> = (0..40).map(|i| (0, Write, i * 2, 1)).collect();
@@ -79,7 +79,7 @@ fn a_write_without_room_anywhere_goes_where_cleaning_makes_some() {
         ..small_blocking()
     };
     let mut ssd = Ssd::new(&config, 0).unwrap();
-    assert_eq!(ssd.preparable_pages(), 71);
+    assert_eq!(ssd.facts().pages, 71);
     let mut steps: Vec<Step> = vec![(0, Write, 69, 1), (1, Write, 70, 1)];
     let mut at = 0;
     // Reading page 69 or 70 keeps the first or second package busy, so that a write goes past it.
@@ -121,7 +121,7 @@ fn fast_forward_finds_room_where_cleaning_makes_some() {
         let mut ssd = Ssd::new(&config, seed).unwrap();
         let mut random = Xoshiro256::new(seed, 0);
         for _ in 0..1000 {
-            ssd.write_untimed(random.below(ssd.preparable_pages()));
+            ssd.overwrite_untimed(&[random.below(ssd.facts().pages)], 0);
         }
         ssd.check().unwrap();
     });

@@ -8,7 +8,7 @@ use devices::ssd::config::{
     Levelling, LevellingRule, Persistence, Policy, Pool, Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Job, Persist, Prepare, Supplied, Writes};
+use devices::{Instruction, Job, Model, Supplied, Writes};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
@@ -35,24 +35,26 @@ fn in_threads(jobs: Vec<Job<'_>>) {
 /// Overwrites a drive in stretches, in `parts` parts; returns the drive.
 fn overwritten(config: &SsdConfig, seed: u64, parts: u32) -> Ssd {
     let mut ssd = Ssd::new(config, seed).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
+    let mut sure = 0;
     if parts > 1 {
-        let count = Prepare::divide(&mut ssd, parts).unwrap();
-        assert!(count > 1 && count <= parts);
+        let division = ssd.divide(parts).unwrap();
+        assert!(division.parts > 1 && division.parts <= parts);
+        sure = division.sure;
     }
     for stretch in 0..3 {
         let draws = Draws { seed: seed + stretch, pages, count: pages / 2 + 7 * stretch };
         if parts > 1 {
-            assert!(Prepare::overwrites_divided(&ssd) > draws.count);
-            Prepare::overwrite_divided(&mut ssd, &draws, &mut in_threads);
+            assert!(sure > draws.count);
+            sure = ssd.overwrite_divided(&draws, &mut in_threads);
         } else {
-            draws.each(&mut |batch| ssd.overwrite_untimed(batch));
+            draws.each(&mut |batch| ssd.overwrite_untimed(batch, 0));
         }
     }
-    Prepare::unite(&mut ssd);
+    ssd.instruct(0, Instruction::Unite).unwrap();
     ssd.check().unwrap();
     // It continues unsplit.
-    Draws { seed, pages, count: pages / 4 }.each(&mut |batch| ssd.overwrite_untimed(batch));
+    Draws { seed, pages, count: pages / 4 }.each(&mut |batch| ssd.overwrite_untimed(batch, 0));
     ssd.check().unwrap();
     ssd
 }
@@ -107,19 +109,19 @@ fn overwriting_pages_gives_the_state_of_serving_their_writes() {
     seeds(0..60, |seed| {
         let Ok(mut drive) = Ssd::new(&drawn(seed), seed) else { return };
         let mut slow = drive.clone();
-        let pages = drive.preparable_pages();
+        let pages = drive.facts().pages;
         let sectors = drive.capacity_sectors() / pages;
         let random = &mut Xoshiro256::new(seed, 2);
         for count in [1, 37, 2 * pages, pages / 2] {
             let drawn: Vec<u64> = (0..count).map(|_| random.below(pages)).collect();
-            drive.overwrite_untimed(&drawn);
+            drive.overwrite_untimed(&drawn, 0);
             for page in drawn {
                 let request = Request::new(0, Op::Write, Lba(page * sectors), sectors as u32);
                 assert!(slow.serve_untimed(&request).is_ok());
             }
         }
         drive.check().unwrap();
-        assert!(Persist::save(&drive) == Persist::save(&slow), "seed {seed}");
+        assert!(Model::save(&drive) == Model::save(&slow), "seed {seed}");
         let [quick, slow] = [&drive, &slow].map(|drive| drive.account(0).counts);
         assert_eq!(quick, slow, "seed {seed}");
         cleaned += quick.block_erases;
@@ -133,15 +135,15 @@ fn overwriting_a_drive_in_parts_gives_the_state_of_overwriting_it_whole() {
     seeds(0..60, |seed| {
         let config = drawn(seed);
         let Ok(mut ssd) = Ssd::new(&config, seed) else { return };
-        if Prepare::divide(&mut ssd, 2).is_err() {
+        if Model::divide(&mut ssd, 2).is_err() {
             assert_eq!(ssd.account(0).units.len(), 1, "{config:?}");
             return;
         }
         let one = overwritten(&config, seed, 1);
-        let kept = Persist::save(&one).unwrap();
+        let kept = Model::save(&one).unwrap();
         for parts in [2, 3, 64] {
             let other = overwritten(&config, seed, parts);
-            assert!(Persist::save(&other).unwrap() == kept, "{parts} parts of {config:?}");
+            assert!(Model::save(&other).unwrap() == kept, "{parts} parts of {config:?}");
             assert!(other.account(0) == one.account(0), "{parts} parts of {config:?}");
         }
         divided += 1;
@@ -174,7 +176,7 @@ fn drives_that_cannot_be_divided_name_the_shared_state() {
     let why = |config: &SsdConfig| {
         let supplied = Supplied { policy: Some(Custom::new(Box::new(Own))) };
         let mut ssd = Ssd::with(config, 1, &supplied).unwrap();
-        Prepare::divide(&mut ssd, 2).err().unwrap_or("nothing")
+        Model::divide(&mut ssd, 2).err().unwrap_or("nothing")
     };
     let hot_cold = |detector| HotCold { detector, ..HotCold::default() };
     let detecting = |detector| {
@@ -225,18 +227,17 @@ fn parts_end_before_blocks_wear_out() {
     let rated_cycles = depth(20, 20, 40) as u32;
     let config = SsdConfig { wear: Wear { rated_cycles, ..Wear::default() }, ..drawn(3) };
     let mut ssd = Ssd::new(&config, 3).unwrap();
-    let pages = ssd.preparable_pages();
-    Prepare::divide(&mut ssd, 2).unwrap();
-    let sure = Prepare::overwrites_divided(&ssd);
+    let pages = ssd.facts().pages;
+    let sure = ssd.divide(2).unwrap().sure;
     assert_eq!(sure, u64::from(rated_cycles / 2 - 1));
-    let mut stretches = 0;
-    while let count @ 1.. = Prepare::overwrites_divided(&ssd) {
+    let (mut stretches, mut count) = (0, sure);
+    while count > 0 {
         assert!(count <= sure);
         let draws = Draws { seed: stretches, pages, count };
-        Prepare::overwrite_divided(&mut ssd, &draws, &mut in_threads);
+        count = ssd.overwrite_divided(&draws, &mut in_threads);
         stretches += 1;
     }
-    Prepare::unite(&mut ssd);
+    ssd.instruct(0, Instruction::Unite).unwrap();
     assert_eq!(ssd.account(0).wear.expired_blocks, 0);
     let most = ssd.account(0).wear.max_erases;
     assert!(
@@ -245,6 +246,6 @@ fn parts_end_before_blocks_wear_out() {
     );
     let mut ended = Ssd::new(&config, 3).unwrap();
     Draws { seed: 1, pages, count: 5 * u64::from(rated_cycles) / 2 * pages }
-        .each(&mut |batch| ended.overwrite_untimed(batch));
-    assert_eq!(Prepare::divide(&mut ended, 2), Err("the drive has reached end of life"));
+        .each(&mut |batch| ended.overwrite_untimed(batch, 0));
+    assert_eq!(Model::divide(&mut ended, 2), Err("the drive has reached end of life"));
 }

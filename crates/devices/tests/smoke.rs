@@ -3,6 +3,7 @@
 //! A new policy or variant is run without being named here, and a new choice is missed.
 
 use crate::{buffered, common};
+use devices::DeviceKind as _;
 
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;

@@ -8,7 +8,7 @@ use devices::ssd::config::{
     Recovery, Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
-use devices::{Examine, Persist, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 use serde::de::DeserializeSeed;
@@ -43,12 +43,12 @@ fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> Ss
 }
 
 fn write(ssd: &mut Ssd, seed: u64, writes: u32) {
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(seed, 0);
     for _ in 0..writes {
         let hot = random.below(10) > 0;
         let page = if hot { random.below(pages / 10) } else { random.below(pages) };
-        ssd.write_untimed(page);
+        ssd.overwrite_untimed(&[page], 0);
     }
 }
 
@@ -64,18 +64,18 @@ fn a_restored_drive_continues_bit_identically() {
             let mut first = Ssd::new(&config, 1).unwrap();
             // Far enough that blocks have been retired.
             write(&mut first, 1, 30_000);
-            first.reset_counts();
+            first.instruct(0, Instruction::ResetCounts).unwrap();
             assert!(first.account(0).wear.retired_blocks > 0, "{free_order} {frontiers}");
-            let kept = Persist::save(&first).unwrap();
+            let kept = Model::save(&first).unwrap();
             let mut second = Ssd::new(&config, 2).unwrap();
             second.restore(kept.clone()).unwrap();
-            assert!(Persist::save(&second).unwrap() == kept);
+            assert!(Model::save(&second).unwrap() == kept);
             for ssd in [&mut first, &mut second] {
                 write(ssd, 2, 10_000);
                 ssd.check().unwrap();
             }
             assert!(first.account(0) == second.account(0), "{free_order} {frontiers} {detector}");
-            assert!(Persist::save(&first) == Persist::save(&second));
+            assert!(Model::save(&first) == Model::save(&second));
         }
     }
 }
@@ -101,14 +101,14 @@ fn a_restored_drive_continues_bit_identically_with_every_policy_and_rule() {
             config.cleaning.levelling.rule = rule;
             let mut first = Ssd::new(&config, 1).unwrap();
             write(&mut first, 1, 12_000);
-            first.reset_counts();
+            first.instruct(0, Instruction::ResetCounts).unwrap();
             // As another process would: of another seed, from what was written down.
-            let kept = postcard::to_stdvec(&Persist::save(&first).unwrap()).unwrap();
+            let kept = postcard::to_stdvec(&Model::save(&first).unwrap()).unwrap();
             let mut second = Ssd::new(&config, 2).unwrap();
             second.restore(read_for(&second, &kept)).unwrap();
-            second.reset_counts();
+            second.instruct(0, Instruction::ResetCounts).unwrap();
             let [one, other] = [&mut first, &mut second].map(|ssd| {
-                let pages = ssd.preparable_pages();
+                let pages = ssd.facts().pages;
                 let mut random = Xoshiro256::new(5, 0);
                 let mut load = Closed::new(8, 2000, |id| {
                     let op = [Op::Read, Op::Write, Op::Write][random.below(3) as usize];
@@ -135,7 +135,7 @@ fn the_order_of_programs_follows_from_the_map() {
         without.persistence = Persistence::default();
         let mut first = Ssd::new(&without, 1).unwrap();
         write(&mut first, 1, 20_000);
-        let kept = Persist::save(&first);
+        let kept = Model::save(&first);
         let mut with = without.clone();
         with.persistence.recovery = Recovery::Spare;
         let mut second = Ssd::new(&with, 1).unwrap();
@@ -155,7 +155,7 @@ fn the_order_of_programs_follows_from_the_map() {
 #[test]
 fn a_drive_of_another_shape_is_refused() {
     let config = config(FreeOrder::Fifo, Frontiers::Single, Detector::Writes);
-    let kept = Persist::save(&Ssd::new(&config, 1).unwrap()).unwrap();
+    let kept = Model::save(&Ssd::new(&config, 1).unwrap()).unwrap();
     let refusal = |changed: SsdConfig| {
         Ssd::new(&changed, 1).unwrap().restore(kept.clone()).expect_err("it is another drive")
     };
@@ -183,16 +183,16 @@ fn an_idle_drive_is_saved_after_its_run() {
         let mut config = config(FreeOrder::Rotating, frontiers, Detector::Writes);
         config.wear = Wear::default();
         let mut ssd = Ssd::new(&config, 1).expect("it is valid");
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let sectors = ssd.capacity_sectors() / pages;
-        ssd.overwrite_untimed(&(0..pages).collect::<Vec<_>>());
+        ssd.overwrite_untimed(&(0..pages).collect::<Vec<_>>(), 0);
         let mut random = Xoshiro256::new(7, 0);
         let mut answered = Vec::new();
         let mut now = 0;
         for id in 0..pages {
             let lba = Lba(random.below(pages) * sectors);
             ssd.submit(now, Request::new(id, Op::Write, lba, sectors as u32));
-            assert!(!ssd.rests());
+            assert!(!ssd.condition().rests);
             while answered.len() as u64 <= id {
                 now = ssd.next_event().expect("the write is under way");
                 ssd.advance(now, &mut answered);
@@ -202,7 +202,7 @@ fn an_idle_drive_is_saved_after_its_run() {
         while let Some(at) = ssd.next_event() {
             ssd.advance(at, &mut answered);
         }
-        assert!(ssd.rests(), "{frontiers}");
+        assert!(ssd.condition().rests, "{frontiers}");
         let erased = ssd.account(now).wear.mean_erases;
         assert!(erased > 0.0);
         let mut other = Ssd::new(&config, 2).expect("it is valid");

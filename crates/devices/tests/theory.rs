@@ -8,7 +8,7 @@ use crate::common::depth::depth;
 use crate::common::{Closed, fill, greedy, run_closed};
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
 /// Blocks that take part; with this many the bias of a finite drive is about 0.15 %.
@@ -53,7 +53,7 @@ fn alpha(ssd: &Ssd, pages: u32, logical: u64) -> f64 {
 /// Overwrites the first `span` pages at random in no time; `times` of them over.
 fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, span: u64, times: u64) {
     for _ in 0..span * times {
-        ssd.write_untimed(random.below(span));
+        ssd.overwrite_untimed(&[random.below(span)], 0);
     }
 }
 
@@ -61,7 +61,7 @@ fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, span: u64, times: u64) {
 fn measured(ssd: &mut Ssd, span: u64) -> SsdReport {
     let mut random = Xoshiro256::new(11, 0);
     overwrite(ssd, &mut random, span, 2);
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     overwrite(ssd, &mut random, span, 2);
     ssd.check().unwrap();
     ssd.account(0)
@@ -98,7 +98,7 @@ fn fast_forward_amplifies_writes_as_the_theory_says() {
         [32, 64, 128].into_iter().flat_map(|pages| [0.07, 0.20, 0.50].map(|op| (pages, op)))
     {
         let mut ssd = Ssd::new(&uniform(pages, op), 0).unwrap();
-        let logical = ssd.preparable_pages();
+        let logical = ssd.facts().pages;
         let report = measured(&mut ssd, logical);
         let alpha = alpha(&ssd, pages, logical);
         assert!((alpha / (1.0 + op) - 1.0).abs() < 1e-4, "alpha {alpha}");
@@ -113,10 +113,10 @@ fn fast_forward_amplifies_writes_as_the_theory_says() {
 #[test]
 fn the_timed_drive_amplifies_writes_as_the_theory_says() {
     let mut ssd = Ssd::new(&uniform(64, 0.20), 0).unwrap();
-    let logical = ssd.preparable_pages();
+    let logical = ssd.facts().pages;
     let mut random = Xoshiro256::new(12, 0);
     overwrite(&mut ssd, &mut random, logical, 2);
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     let mut load = Closed::new(4, 2 * logical, |id| {
         Request::new(id, Op::Write, Lba(random.below(logical) * 8), 8)
     });
@@ -136,13 +136,13 @@ fn the_timed_drive_amplifies_writes_as_the_theory_says() {
 /// Victims by their number of valid pages, over one overwrite of a settled drive.
 fn victims(blocks: u32, pages: u32) -> Vec<u64> {
     let mut ssd = Ssd::new(&uniform_of(blocks, pages, 0.20), 0).unwrap();
-    let logical = ssd.preparable_pages();
+    let logical = ssd.facts().pages;
     let mut random = Xoshiro256::new(13, 0);
     overwrite(&mut ssd, &mut random, logical, 2);
     let mut victims = vec![0; pages as usize + 1];
     let mut before = ssd.account(0);
     for _ in 0..logical {
-        ssd.write_untimed(random.below(logical));
+        ssd.overwrite_untimed(&[random.below(logical)], 0);
         let after = ssd.account(0);
         if after.counts.block_erases == before.counts.block_erases + 1 {
             victims[(after.counts.pages_moved - before.counts.pages_moved) as usize] += 1;
@@ -169,8 +169,8 @@ fn greedy_takes_victims_of_two_successive_valid_counts() {
 #[test]
 fn sequential_overwriting_moves_nothing() {
     let mut ssd = Ssd::new(&uniform(64, 0.20), 0).unwrap();
-    let logical = ssd.preparable_pages();
-    (0..3).flat_map(|_| 0..logical).for_each(|page| ssd.write_untimed(page));
+    let logical = ssd.facts().pages;
+    (0..3).flat_map(|_| 0..logical).for_each(|page| ssd.overwrite_untimed(&[page], 0));
     ssd.check().unwrap();
     let report = ssd.account(0);
     assert!(
@@ -187,7 +187,7 @@ fn sequential_overwriting_moves_nothing() {
 fn a_half_full_drive_cleans_as_one_with_twice_the_room() {
     let full = Ssd::new(&uniform(64, 0.20), 0).unwrap();
     let half = SsdConfig { fill: fill("0.5"), ..uniform(64, 0.20) };
-    let logical = full.preparable_pages() / 2;
+    let logical = full.facts().pages / 2;
     let mut half = Ssd::new(&half, 0).unwrap();
     let report = measured(&mut half, logical);
     let expected = greedy(alpha(&half, 64, logical), 64);
@@ -200,7 +200,7 @@ fn a_half_full_drive_cleans_as_one_with_twice_the_room() {
 #[test]
 fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() {
     let mut ssd = Ssd::new(&uniform(64, 0.20), 0).unwrap();
-    let logical = ssd.preparable_pages() / 2;
+    let logical = ssd.facts().pages / 2;
     // Every second page is trimmed, and the others are overwritten: at random, as fast as they
     // can. Trims are requests, so the rest is timed too.
     let mut random = Xoshiro256::new(14, 0);
@@ -218,13 +218,13 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
     let mut now = count(Op::Trim, logical, &mut ssd, 0);
     assert_eq!(ssd.account(now).counts.pages_trimmed, logical);
     now = count(Op::Write, 2 * logical, &mut ssd, now);
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     now = count(Op::Write, 2 * logical, &mut ssd, now);
     let expected = greedy(alpha(&ssd, 64, logical), 64);
     let found = ssd.account(now).write_amplification.unwrap();
     assert_within(found, expected, 0.005, "half trimmed");
     assert!(found < 0.5 * greedy(1.2, 64), "{found}");
-    assert_eq!(ssd.capacity_sectors(), ssd.preparable_pages() * 8);
+    assert_eq!(ssd.capacity_sectors(), ssd.facts().pages * 8);
 }
 
 /// Where a share q of the requests trims a page that is in use, drawn like all others at random, the
@@ -233,7 +233,7 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
 fn trims_among_the_writes_add_to_the_spare_space() {
     for (q, op) in [(0.1, 0.07), (0.2, 0.20), (0.3, 0.07)] {
         let mut ssd = Ssd::new(&uniform(64, op), 0).unwrap();
-        let logical = ssd.preparable_pages();
+        let logical = ssd.facts().pages;
         let mut random = Xoshiro256::new(15, 0);
         // The pages in use come first in the list, which a trim shortens and a write may extend.
         let mut pages: Vec<u64> = (0..logical).collect();
@@ -266,7 +266,7 @@ fn trims_among_the_writes_add_to_the_spare_space() {
             in_use
         };
         serve(&mut ssd, 5 * logical);
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         let in_use = serve(&mut ssd, 4 * logical);
         ssd.check().unwrap();
         let share = (1.0 - 2.0 * q) / (1.0 - q);

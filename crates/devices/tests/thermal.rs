@@ -3,7 +3,7 @@
 use crate::buffered::small;
 use crate::common::{Closed, configured, run_closed};
 use devices::ssd::{Ssd, SsdConfig, ThermalReport};
-use devices::{DeviceConfig, Examine};
+use devices::{DeviceConfig, Model};
 use engine::{Completion, Lba, Op, Request, Time};
 use serde_json::{Value, json};
 

@@ -3,16 +3,16 @@
 use crate::common;
 
 use crate::common::{Closed, Keep, Script, small};
-use devices::Examine;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::config::Cleaning;
 use devices::ssd::timeline::{Timeline, Window};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Request, Time, drive};
 
 fn recorded(config: &SsdConfig, steps: &[common::Step], window: Window) -> Timeline {
     let mut ssd = Ssd::new(config, 0).unwrap();
-    ssd.record_operations(window);
+    ssd.instruct(0, Instruction::Record(window)).unwrap();
     drive(&mut ssd, &mut Script::pages(steps), Time::MAX, &mut Keep::default()).unwrap();
     let timeline = ssd.take_operations().unwrap();
     assert!(ssd.take_operations().is_none());
@@ -61,7 +61,8 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
         let config =
             SsdConfig { cleaning: Cleaning { copy_back, ..Cleaning::default() }, ..small() };
         let mut ssd = Ssd::new(&config, 0).unwrap();
-        ssd.record_operations(Window { from: 0, to: Time::MAX, most: usize::MAX });
+        ssd.instruct(0, Instruction::Record(Window { from: 0, to: Time::MAX, most: usize::MAX }))
+            .unwrap();
         let pages = ssd.capacity_sectors() / 8;
         let write = |id: u64| {
             let lba = Lba(id * 7919 % pages * 8);

@@ -7,7 +7,7 @@ use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Levelling, LevellingRule, Pool, Temperature, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig, WearReport};
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 
 /// One package of 256 blocks of 16 pages, worn out soon.
@@ -37,13 +37,13 @@ fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
 
 /// Writes untimed until the drive reaches end of life or `writes` pages are written.
 fn write(ssd: &mut Ssd, seed: u64, writes: u64) -> u64 {
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(seed, 0);
     for n in 0..writes {
-        if ssd.has_ended() {
+        if ssd.standing().has_ended {
             return n;
         }
-        ssd.write_untimed(skewed(&mut random, pages));
+        ssd.overwrite_untimed(&[skewed(&mut random, pages)], 0);
     }
     writes
 }
@@ -64,12 +64,12 @@ fn blocks_expire_are_retired_and_eat_the_spare_until_the_drive_ends() {
         let spare = worn(&ssd).spare_blocks;
         assert!(spare > 10, "{spare}");
         let mut seen = Vec::new();
-        while !ssd.has_ended() {
+        while !ssd.standing().has_ended {
             write(&mut ssd, 1, 500);
             let wear = worn(&ssd);
             let lost = u32::try_from(wear.expired_blocks).unwrap();
             assert_eq!(wear.spare_blocks + lost, spare + u32::from(wear.ended));
-            assert_eq!(wear.ended, ssd.has_ended());
+            assert_eq!(wear.ended, ssd.standing().has_ended);
             assert!(wear.expired_blocks >= u64::from(wear.retired_blocks));
             seen.push(wear.retired_blocks);
         }
@@ -79,7 +79,7 @@ fn blocks_expire_are_retired_and_eat_the_spare_until_the_drive_ends() {
         assert!(first.host_bytes < end.host_bytes);
         // What is written from then on changes nothing.
         let before = ssd.account(0);
-        ssd.overwrite_untimed(&[0; 1000]);
+        ssd.overwrite_untimed(&[0; 1000], 0);
         assert_eq!(before, ssd.account(0));
     }
 }
@@ -92,7 +92,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
             config.channels = 2;
             config.cleaning.time = time;
             let mut ssd = Ssd::new(&config, 1).unwrap();
-            let pages = ssd.preparable_pages();
+            let pages = ssd.facts().pages;
             let mut random = Xoshiro256::new(4, 0);
             let mut load = Closed::new(8, u64::MAX, |id| {
                 let op = if id % 16 == 0 { Op::Read } else { Op::Write };
@@ -101,7 +101,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
                 Request::new(id, op, Lba(skewed(&mut random, pages) * 8), sectors)
             });
             let (end, done) = run_closed(&mut ssd, &mut load);
-            assert!(ssd.has_ended() && !done.is_empty());
+            assert!(ssd.standing().has_ended && !done.is_empty());
             let before = ssd.account(end).counts;
             let mut load = Closed::new(8, 100, |id| Request::new(id, Op::Write, Lba(id * 8), 8));
             load.begin_at(end);
@@ -137,27 +137,27 @@ fn the_lifetime_is_estimated_after_a_tenth_of_it() {
     for (name, load) in loads {
         let rule = LevellingRule::None;
         let mut ssd = Ssd::new(&levelled(rule, 600), 1).unwrap();
-        let pages = ssd.preparable_pages();
+        let pages = ssd.facts().pages;
         let mut random = Xoshiro256::new(1, 0);
         let mut write = |ssd: &mut Ssd, load: Load, writes: u64| {
             for _ in 0..writes {
-                ssd.write_untimed(load(&mut random, pages));
+                ssd.overwrite_untimed(&[load(&mut random, pages)], 0);
             }
         };
         // Another load, and then this one, of which the second part is measured.
         write(&mut ssd, uniform, pages);
-        ssd.reset_counts();
-        ssd.begin_load();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
+        ssd.instruct(0, Instruction::BeginLoad).unwrap();
         while worn(&ssd).mean_erases < 30.0 {
             write(&mut ssd, load, pages);
         }
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         while worn(&ssd).mean_erases < 60.0 {
             write(&mut ssd, load, pages);
         }
         let foreseen = worn(&ssd).lifetime;
         assert!(foreseen.spare_gone.is_none() && !foreseen.ended);
-        while !ssd.has_ended() {
+        while !ssd.standing().has_ended {
             write(&mut ssd, load, pages / 10);
         }
         let it = worn(&ssd).lifetime;
@@ -190,17 +190,17 @@ fn the_evenness_of_wear_is_estimated_from_the_load_alone() {
     let half = |random: &mut Xoshiro256, pages: u64| random.below(pages / 2);
     let evenness = |begins: bool| {
         let mut ssd = Ssd::new(&config(3000), 1).unwrap();
-        let (pages, mut random) = (ssd.preparable_pages(), Xoshiro256::new(1, 0));
+        let (pages, mut random) = (ssd.facts().pages, Xoshiro256::new(1, 0));
         for _ in 0..10 * pages {
-            ssd.write_untimed(random.below(pages));
+            ssd.overwrite_untimed(&[random.below(pages)], 0);
         }
         if begins {
-            ssd.begin_load();
+            ssd.instruct(0, Instruction::BeginLoad).unwrap();
         }
         for _ in 0..2 {
-            ssd.reset_counts();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
             for _ in 0..5 * pages {
-                ssd.write_untimed(half(&mut random, pages));
+                ssd.overwrite_untimed(&[half(&mut random, pages)], 0);
             }
         }
         worn(&ssd).lifetime.evenness

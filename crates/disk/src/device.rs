@@ -11,7 +11,7 @@ use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time}
 use options::Invalid;
 use ssd::device::energy::EnergyReport;
 use ssd::device::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
-use ssd::device::{Cleans, Examine, Model, Persist, Prepare, Report};
+use ssd::device::{Condition, Instruction, Model, Report};
 
 /// The request in service.
 #[derive(Debug, Clone, Copy)]
@@ -279,30 +279,26 @@ impl Device for Disk {
     }
 }
 
-impl Cleans for Disk {}
-impl Prepare for Disk {}
-impl Persist for Disk {
-    fn copied(&self) -> Option<Box<dyn Model>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn loses(&self) -> Option<&'static str> {
-        Some(
-            "its disk turns, and a file keeps neither the angle nor the place of the heads: clone it",
-        )
-    }
-}
-
-impl Examine for Disk {
-    fn reset_counts(&mut self) {
+impl Model for Disk {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::ResetCounts => {}
+            Instruction::BeginAccount => self.since = now,
+            other => return other.without_effect(),
+        }
         self.counts = Counts::default();
         self.mechanics.standby.reset(self.since);
         self.buffer.sectors_ahead = 0;
+        Ok(())
     }
 
-    fn begin_account(&mut self, now: Time) {
-        self.since = now;
-        self.reset_counts();
+    fn condition(&self) -> Condition {
+        let loses = "its disk turns, and a file keeps neither the angle nor the place of the heads: clone it";
+        Condition { loses: Some(loses), ..Condition::default() }
+    }
+
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
     }
 
     fn audit(&self) -> Result<(), String> {

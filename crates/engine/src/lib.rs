@@ -31,8 +31,8 @@ pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
 pub use replayed::Replayed;
 pub use request::{
-    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Outlook, Part, Request,
-    SECTOR_BYTES, Workload, WorkloadError, ZoneShape,
+    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Part, Request,
+    SECTOR_BYTES, Standing, Workload, WorkloadError, ZoneShape,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
 pub use status::Status;

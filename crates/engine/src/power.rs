@@ -45,7 +45,7 @@ impl Interrupt for PowerCuts {
 
     fn event(&mut self, now: Time, device: &dyn Device) -> bool {
         self.seen += 1;
-        if device.is_ready() {
+        if device.standing().is_ready {
             self.ready.get_or_insert(now);
         }
         self.events.front().is_some_and(|event| *event <= self.seen)
@@ -75,14 +75,14 @@ impl Interrupt for PowerCuts {
 
     /// Not before the device is ready again.
     fn may_end(&self, device: &dyn Device) -> bool {
-        device.is_ready()
+        device.standing().is_ready
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Request;
+    use crate::{Request, Standing};
 
     /// A device that is ready or not.
     struct Ready(bool);
@@ -100,8 +100,8 @@ mod tests {
             self.0 = false;
         }
 
-        fn is_ready(&self) -> bool {
-            self.0
+        fn standing(&self) -> Standing {
+            Standing { is_ready: self.0, ..Standing::default() }
         }
 
         fn capacity_sectors(&self) -> u64 {

@@ -169,18 +169,6 @@ pub trait Device {
         Some(at)
     }
 
-    /// [Submits](Device::submit) a request, and returns the next event.
-    fn submit_and_look(&mut self, now: Time, request: Request) -> Outlook {
-        self.submit(now, request);
-        Outlook { next: self.next_event(), has_ended: self.has_ended() }
-    }
-
-    /// [`advance`](Device::advance), returning the next event.
-    fn advance_and_look(&mut self, to: Time, completions: &mut Vec<Completion>) -> Outlook {
-        self.advance(to, completions);
-        Outlook { next: self.next_event(), has_ended: self.has_ended() }
-    }
-
     /// Cuts the power at `now`, after all events of that time. Outstanding requests complete with
     /// [`Status::PowerLost`]. The device gets no requests until [`power_on`](Device::power_on).
     ///
@@ -198,21 +186,9 @@ pub trait Device {
         panic!("this device does not recover from power cuts");
     }
 
-    /// True if the device accepts requests: always, except during recovery from a power cut.
-    fn is_ready(&self) -> bool {
-        true
-    }
-
-    /// True at end of life: writes and trims complete with [`Status::ReadOnly`], and a run in which
-    /// this happens submits no more requests.
-    fn has_ended(&self) -> bool {
-        false
-    }
-
-    /// True if the device may refuse a write or trim submitted now: it is at end of life, or so
-    /// worn that it may reach it before completion.
-    fn may_refuse(&self) -> bool {
-        self.has_ended()
+    /// Which requests the device serves.
+    fn standing(&self) -> Standing {
+        Standing::default()
     }
 
     /// Figures for the time series; `None` without any.
@@ -224,13 +200,30 @@ pub trait Device {
     fn capacity_sectors(&self) -> u64;
 }
 
-/// Next event of an inner device, for an outer device that polls many of them.
+/// Which requests a device serves; by default all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outlook {
-    /// The [next event](Device::next_event).
-    pub next: Option<Time>,
-    /// True at [end of life](Device::has_ended).
+pub struct Standing {
+    /// True if the device accepts requests: always, except during recovery from a power cut.
+    pub is_ready: bool,
+    /// True at end of life: writes and trims complete with [`Status::ReadOnly`], and a run in which
+    /// this happens submits no more requests.
     pub has_ended: bool,
+    /// True if the device may refuse a write or trim submitted now: it is at end of life, or so
+    /// worn that it may reach it before completion.
+    pub may_refuse: bool,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Standing { is_ready: true, has_ended: false, may_refuse: false }
+    }
+}
+
+impl Standing {
+    /// Ready, and at end of life or not.
+    pub fn ended(has_ended: bool) -> Standing {
+        Standing { has_ended, may_refuse: has_ended, ..Standing::default() }
+    }
 }
 
 /// Figures of a device for the time series: counters since the last reset, and current state.

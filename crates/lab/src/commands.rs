@@ -26,7 +26,7 @@ pub fn are_asked(experiment: &Experiment, workload: &dyn Workload) -> bool {
 
 /// True for zone operations on a zoned device.
 pub fn knows(device: &dyn Model, op: Op) -> bool {
-    op.is_zoned() && device.zones().is_some()
+    op.is_zoned() && device.facts().zones.is_some()
 }
 
 /// Commands of a run, if any.
@@ -45,7 +45,7 @@ pub fn of(
     let refuse = |keys: &[&str], problem: String| {
         Err(RunError::from(experiment.blame(&Invalid::new(keys, problem))))
     };
-    if device.zones().is_some() {
+    if device.facts().zones.is_some() {
         return match text {
             Some(text) => refuse(
                 &["run.namespaces"],

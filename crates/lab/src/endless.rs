@@ -1,6 +1,7 @@
 //! Untimed runs of workloads that only time limits: they would never end.
 
 use crate::config::Experiment;
+use devices::DeviceKind as _;
 use engine::Workload;
 use options::Invalid;
 

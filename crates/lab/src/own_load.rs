@@ -10,9 +10,11 @@ use crate::inputs::{Opened, inputs, noting_inputs, repeatable_inputs};
 use crate::quoting;
 use crate::untimed::Amplification;
 use crate::zones::OnZones;
-use devices::Model;
+use devices::ssd::zoned::Zones;
+use devices::{DeviceKind as _, Model};
 use engine::{
-    Breakdown, Completion, Device, Observer, Op, Part, Request, Status, Time, Workload, drive,
+    Breakdown, Completion, Device, Observer, Op, Part, Request, Standing, Status, Time, Workload,
+    drive,
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -40,8 +42,8 @@ pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
     Context {
         capacity_sectors: device.capacity_sectors(),
         scale: experiment.device.scale(),
-        volumes: device.volumes(),
-        zones: device.zones(),
+        volumes: device.facts().volumes,
+        zones: device.facts().zones.map(Zones::shape),
         seed: experiment.run.seed,
         pass: 0,
         inputs: inputs(),
@@ -85,7 +87,7 @@ pub(crate) fn of<'a>(
     is_served: bool,
     opened: &Opened,
 ) -> Result<Result<Box<Passes<'a>>, &'static str>, RunError> {
-    let pages = device.preparable_pages();
+    let pages = device.facts().pages;
     if is_served {
         return Ok(Err("a live device has no workload of its own"));
     }
@@ -129,7 +131,7 @@ pub(crate) fn write(
     amplification: &mut Amplification,
     tick: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), u64>, RunError> {
-    let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / device.preparable_pages();
+    let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / device.facts().pages;
     let mut asked = Asked {
         device,
         amplification,
@@ -178,7 +180,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn is_over(&self) -> bool {
-        self.device.has_ended() || self.amplification.rounds.is_over()
+        self.device.standing().has_ended || self.amplification.rounds.is_over()
     }
 
     fn serve(&mut self, request: &Request) -> Status {
@@ -235,8 +237,8 @@ impl Device for Asked<'_> {
         completions.extend(self.answers.drain(..due));
     }
 
-    fn has_ended(&self) -> bool {
-        self.is_interrupted || self.quiet >= MOST_QUIET || self.is_over()
+    fn standing(&self) -> Standing {
+        Standing::ended(self.is_interrupted || self.quiet >= MOST_QUIET || self.is_over())
     }
 
     fn capacity_sectors(&self) -> u64 {

@@ -6,7 +6,7 @@ use crate::own_load::{self, Passes};
 use crate::steady::{Prepared, Rounds};
 use crate::threads::{Pace, Stretch, Threads, side_by_side};
 use crate::untimed::Amplification;
-use devices::Model;
+use devices::{Instruction, Model};
 use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -31,15 +31,15 @@ pub(crate) fn precondition(
     threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
-    if run.precondition == Precondition::None || device.preparable_pages() == 0 {
+    if run.precondition == Precondition::None || device.facts().pages == 0 {
         return Ok(ControlFlow::Continue(None));
     }
     let mut because = own.as_ref().err().copied();
     if run.precondition == Precondition::Steady
         && let Ok(passes) = own
     {
-        because = Some(if device.has_ended() { ENDED } else { NO_WRITES });
-        if !device.has_ended() {
+        because = Some(if device.standing().has_ended { ENDED } else { NO_WRITES });
+        if !device.standing().has_ended {
             match with_workload(device, run, passes, tick)? {
                 ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
                 ControlFlow::Continue(None) => {}
@@ -64,14 +64,14 @@ pub struct Target {
 impl Target {
     /// Every page.
     pub fn all(device: &dyn Model) -> Target {
-        Target { runs: vec![(0, 0)], count: device.preparable_pages() }
+        Target { runs: vec![(0, 0)], count: device.facts().pages }
     }
 
     /// Pages of a full or partially filled device; `reach` is the number of leading sectors
     /// accessed by the load, if known. If the load accesses none of the device's data, all pages
     /// within its reach.
     pub fn of(device: &dyn Model, is_partly_filled: bool, reach: Option<u64>) -> Target {
-        let (pages, sectors) = (device.preparable_pages(), device.capacity_sectors().max(1));
+        let (pages, sectors) = (device.facts().pages, device.capacity_sectors().max(1));
         let share = |reach: u64| (u128::from(reach) * u128::from(pages)).div_ceil(sectors.into());
         let end = reach.map_or(pages, |reach| pages.min(share(reach) as u64));
         let whole = Target { runs: vec![(0, 0)], count: end };
@@ -114,17 +114,17 @@ fn with_workload(
     passes: &mut Passes<'_>,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
-    device.reset_counts();
+    tell(device, Instruction::ResetCounts);
     let steady = &run.steady;
     let rounds = Rounds::of_workload(steady);
     let mut amplification = Amplification::new(rounds, steady.round_writes, device);
     let capacity = (device.capacity_sectors() * SECTOR_BYTES) as f64;
-    let expected = round_pages(device.preparable_pages(), steady) * u64::from(steady.rounds);
+    let expected = round_pages(device.facts().pages, steady) * u64::from(steady.rounds);
     let until = if let Until::Time(time) = run.until { time.ns() } else { Time::MAX };
     let mut tick = |done: u64| tick(done, expected.max(done));
     let written = own_load::write(device, passes, until, &mut amplification, &mut tick)?;
     let rounds = amplification.rounds;
-    device.reset_counts();
+    tell(device, Instruction::ResetCounts);
     Ok(written.map_continue(|bytes| {
         let settled = Prepared::of(&rounds, true, None, bytes as f64 / capacity);
         (bytes > 0).then_some(settled)
@@ -160,7 +160,7 @@ fn at_random(
             let round = round_pages(pages, &run.steady);
             let mut rounds = Rounds::new(&run.steady, "write_amplification");
             while !rounds.is_over() {
-                write.device.reset_counts();
+                tell(write.device, Instruction::ResetCounts);
                 write.pages(round, round * u64::from(run.steady.rounds), true)?;
                 let amplification =
                     write.device.report(0).number("flash.write_amplification_bytes");
@@ -174,9 +174,9 @@ fn at_random(
     }
     write.unite();
     threads.prepare(write.divided);
-    device.reset_counts();
+    tell(device, Instruction::ResetCounts);
     if begins_load(run, settled.as_ref()) {
-        device.begin_load();
+        tell(device, Instruction::BeginLoad);
     }
     ControlFlow::Continue(settled)
 }
@@ -198,6 +198,8 @@ struct Writer<'a> {
     tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     /// Number of device parts written in parallel, or the reason for a single part.
     divided: Result<u32, &'static str>,
+    /// Overwrites that the parts can surely do next.
+    sure: u64,
     pace: Pace,
 }
 
@@ -209,7 +211,7 @@ impl<'a> Writer<'a> {
         tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Writer<'a> {
         let random = Xoshiro256::new(seed, 8);
-        Writer { device, target, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
+        Writer { device, target, random, done: 0, tick, divided: Ok(1), sure: 0, pace: Pace::new() }
     }
 
     /// Divides the device among threads, if the result is unaffected.
@@ -217,14 +219,17 @@ impl<'a> Writer<'a> {
         if !self.target.is_first() {
             self.divided = Err("only what the drive holds is written");
         } else if threads.asked > 1 {
-            self.divided = self.device.divide(threads.asked);
+            match self.device.divide(threads.asked) {
+                Ok(division) => (self.divided, self.sure) = (Ok(division.parts), division.sure),
+                Err(why) => self.divided = Err(why),
+            }
         }
     }
 
     /// Reunites the parts of the device.
     fn unite(&mut self) {
         if self.is_divided() {
-            self.device.unite();
+            self.device.instruct(0, Instruction::Unite).expect("its parts are independent");
         }
     }
 
@@ -246,13 +251,13 @@ impl<'a> Writer<'a> {
         let mut first = 0;
         while first < writes {
             (self.tick)(self.done, expected)?;
-            let most = self.device.overwrites_divided();
+            let most = self.sure;
             if most < FEWEST {
                 self.unite();
                 self.divided = Err("blocks are about to wear out");
                 break;
             }
-            let Writer { device, random, done, .. } = self;
+            let Writer { device, random, done, sure, .. } = self;
             self.pace.stretch(most.min(writes - first), |count| {
                 let stretch = Stretch {
                     random: at_random.then(|| random.clone()),
@@ -261,7 +266,7 @@ impl<'a> Writer<'a> {
                     pages,
                     after: OnceLock::new(),
                 };
-                device.overwrite_divided(&stretch, &mut side_by_side);
+                *sure = device.overwrite_divided(&stretch, &mut side_by_side);
                 if let Some(after) = stretch.after.into_inner() {
                     *random = after;
                 }
@@ -280,12 +285,11 @@ impl<'a> Writer<'a> {
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         let pages = self.target.count;
-        let settling = writes.saturating_sub(self.device.overwrites_that_settle());
         let mut batch = Vec::with_capacity(BATCH as usize);
         for first in (begun..writes).step_by(BATCH as usize) {
             (self.tick)(self.done, expected)?;
             let numbers = first..writes.min(first + BATCH);
-            let is_behind = numbers.end <= settling;
+            let more = writes - numbers.end;
             self.done += numbers.end - numbers.start;
             batch.clear();
             if at_random {
@@ -293,12 +297,13 @@ impl<'a> Writer<'a> {
             } else {
                 batch.extend(numbers.map(|number| self.target.page(number)));
             }
-            if is_behind {
-                self.device.overwrite_behind(&batch);
-            } else {
-                self.device.overwrite_untimed(&batch);
-            }
+            self.device.overwrite_untimed(&batch, more);
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Tells a device to count anew, which any can.
+fn tell(device: &mut dyn Model, instruction: Instruction) {
+    device.instruct(0, instruction).expect("counts can begin");
 }

@@ -8,7 +8,7 @@ use crate::own_load;
 use crate::precondition::{Target, precondition};
 use crate::steady::Prepared;
 use crate::threads::Threads;
-use devices::{Model, Supplied, Tick};
+use devices::{DeviceKind as _, Model, Supplied, Tick};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::PoisonError;

@@ -19,7 +19,7 @@ use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
 use crate::{commands, endless, fits, operations, power, quoting, snapshot};
-use devices::{MOST_MEMORY, Model, Supplied, Tick};
+use devices::{DeviceKind as _, Instruction, MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
 };
@@ -109,7 +109,8 @@ impl<'a> Session<'a> {
         refuse_memory(self.experiment, &*self.device)?;
         if self.experiment.device.check_pace().is_ok() {
             let (capacity, scale) = (self.capacity_bytes(), self.experiment.device.scale());
-            self.device.set_pace(run.pace.ns_per_byte(capacity, scale));
+            let pace = Instruction::Pace(run.pace.ns_per_byte(capacity, scale));
+            self.device.instruct(0, pace).expect("it was checked");
         }
         let (device, threads) = (&mut self.device, &mut self.threads);
         let prepared = self.preparation.prepare(device, threads, self.is_served, tick);
@@ -120,11 +121,11 @@ impl<'a> Session<'a> {
         };
         self.prepared = prepared;
         if let Some(age) = run.age.0 {
-            let refuse = |problem: &str| {
+            let refuse = |problem: String| {
                 let problem = format!("{age}: {problem}");
                 self.experiment.blame(&Invalid::new(&["run.age", "device.media.model"], problem))
             };
-            self.device.age(age).map_err(refuse)?;
+            self.device.instruct(0, Instruction::Age(age)).map_err(refuse)?;
         }
         // A served device is saved at the end.
         if self.is_served {
@@ -302,7 +303,8 @@ pub(crate) fn run_gated(
         progress(&Progress { phase, done, expected, simulated_ns: 0 })
     })?;
     if let Some(window) = experiment.run.timeline.window() {
-        session.device.record_operations(window);
+        let recorded = session.device.instruct(0, Instruction::Record(window));
+        recorded.expect("any device can be recorded");
     }
     let sectors = session.device.capacity_sectors();
     let mut monitor = Monitor {
@@ -472,7 +474,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
         let checked = fits::check_written(experiment.device.kind(), &what, more);
         return checked.map_err(|invalid| experiment.blame(&invalid));
     }
-    let pages = device.preparable_pages();
+    let pages = device.facts().pages;
     let each = device.capacity_sectors() * SECTOR_BYTES / pages;
     let problem = format!(
         "{} of {pages} pages of {} takes {needed} bytes of memory, and {MOST_MEMORY} is the most; write \

@@ -8,7 +8,7 @@ use crate::error::{RunError, reason};
 use crate::inputs;
 use crate::trace::output::Output;
 use devices::ssd::Snapshot;
-use devices::{Model, Persist, Tick};
+use devices::{Instruction, Model, Tick};
 use postcard::de_flavors::io::io::IOReader;
 use serde::de::DeserializeSeed;
 use std::fmt::Display;
@@ -43,8 +43,9 @@ pub(crate) fn load_drive(
         return Err(RunError::Interrupted { requests: 0 });
     }
     loaded.map_err(|problem| RunError::Input(format!("run.load_drive = \"{path}\": {problem}")))?;
-    device.reset_counts();
-    device.begin_load();
+    for instruction in [Instruction::ResetCounts, Instruction::BeginLoad] {
+        device.instruct(0, instruction).expect("counts can begin");
+    }
     Ok(())
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
 /// called at intervals and may end it.
 pub(crate) fn save_drive(
     run: &RunConfig,
-    device: &dyn Persist,
+    device: &dyn Model,
     tick: Tick<'_>,
 ) -> Result<Option<String>, RunError> {
     let Some(path) = &run.save_drive else { return Ok(None) };
@@ -207,7 +208,7 @@ impl<W: Write> Write for Told<W> {
 
 /// Restores `device` from the file at `path`, after a header, which is returned.
 pub(crate) fn load_behind<const HEAD: usize>(
-    device: &mut dyn Persist,
+    device: &mut dyn Model,
     path: &Path,
     tick: Tick<'_>,
 ) -> Result<[u8; HEAD], String> {
@@ -221,14 +222,14 @@ pub(crate) fn load_behind<const HEAD: usize>(
 }
 
 /// Restores `device` from the file at `path`.
-fn load(device: &mut dyn Persist, path: &str, tick: Tick<'_>) -> Result<(), String> {
+fn load(device: &mut dyn Model, path: &str, tick: Tick<'_>) -> Result<(), String> {
     let file = inputs::file(Path::new(path));
     let file = file.map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     load_from(device, BufReader::new(file), tick)
 }
 
 fn load_from(
-    device: &mut dyn Persist,
+    device: &mut dyn Model,
     mut file: BufReader<File>,
     tick: Tick<'_>,
 ) -> Result<(), String> {

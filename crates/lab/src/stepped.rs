@@ -16,7 +16,7 @@ use crate::results::{Collected, Ran};
 use crate::session::{Session, check_place, results_of, write_state};
 use crate::steady::Prepared;
 use crate::threads::Threads;
-use devices::{Model, Supplied};
+use devices::{DeviceKind as _, Instruction, Model, Supplied};
 use engine::{Arrival, Completion, Handle, Lba, Load, Op, Request, SECTOR_BYTES, Time};
 use options::Invalid;
 use serde_json::{Value, json};
@@ -534,17 +534,21 @@ impl SteppedDrive {
             return Err(StepError::AtWork);
         }
         self.shutdowns = 1;
-        self.device.shut_down(self.now);
+        self.tell(Instruction::ShutDown, self.now);
         Ok(())
+    }
+
+    fn tell(&mut self, instruction: Instruction, at: Time) {
+        self.device.instruct(at, instruction).expect("any device can be turned off and on");
     }
 
     /// Shuts the drive down once more where it was and does not rest: cleaning has filled its buffer again.
     #[cold]
     fn shuts_down_again(&mut self) -> bool {
-        let again = (1..MOST_SHUTDOWNS).contains(&self.shutdowns) && !self.device.rests();
+        let again = (1..MOST_SHUTDOWNS).contains(&self.shutdowns) && !self.device.condition().rests;
         if again {
             self.shutdowns += 1;
-            self.device.shut_down(self.now);
+            self.tell(Instruction::ShutDown, self.now);
         }
         again
     }
@@ -555,8 +559,8 @@ impl SteppedDrive {
         self.shutdowns = 0;
         // Another drive begins with the file at its time 0.
         let since = self.saved.take().unwrap_or(self.now);
-        if self.device.rests() {
-            self.device.turn_on(since);
+        if self.device.condition().rests {
+            self.tell(Instruction::TurnOn, since);
         }
     }
 
@@ -598,11 +602,11 @@ impl SteppedDrive {
     fn check_rest(&self) -> Result<(), StepError> {
         let has_begun = self.asked > 0 || self.now > 0;
         let is_on = self.asked > 0 && self.shutdowns == 0;
-        if self.outstanding() > 0 || is_on || has_begun && !self.device.rests() {
+        if self.outstanding() > 0 || is_on || has_begun && !self.device.condition().rests {
             return Err(StepError::AtWork);
         }
         // A prepared state is kept as by a run.
-        let lost = if has_begun { self.device.loses() } else { None };
+        let lost = if has_begun { self.device.condition().loses } else { None };
         lost.map_or(Ok(()), |why| Err(StepError::Partial(why)))
     }
 }

@@ -5,7 +5,7 @@ use crate::steady::{Rounds, SteadyState};
 use crate::warnings::Piece;
 use devices::Model;
 use devices::ssd::account::FlashCounts;
-use engine::{Breakdown, Completion, Device, Followed, Op, Request, Time};
+use engine::{Breakdown, Completion, Device, Followed, Op, Request, Standing, Time};
 
 /// Completes requests immediately, and follows write amplification if the run ends when that has
 /// settled.
@@ -98,7 +98,7 @@ impl<'a> Untimed<'a> {
 impl Amplification {
     /// Rounds over a part of a device whose counts are 0.
     pub(crate) fn new(rounds: Rounds, share: f64, device: &dyn Model) -> Amplification {
-        let pages = device.preparable_pages();
+        let pages = device.facts().pages;
         let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
         let round_bytes = ((pages as f64 * share) as u64).max(1) * page_bytes;
         Amplification { rounds, round_bytes, by_pass: false, mark: (0, 0), bytes_left: round_bytes }
@@ -159,8 +159,9 @@ impl Device for Untimed<'_> {
         completions.append(&mut self.answers);
     }
 
-    fn has_ended(&self) -> bool {
-        self.device.has_ended() || self.amplification.as_ref().is_some_and(|it| it.rounds.is_over())
+    fn standing(&self) -> Standing {
+        let is_over = self.amplification.as_ref().is_some_and(|it| it.rounds.is_over());
+        Standing::ended(self.device.standing().has_ended || is_over)
     }
 
     fn followed(&self) -> Option<Followed> {

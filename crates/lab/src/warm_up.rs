@@ -1,8 +1,8 @@
 //! A device whose statistics start after the warm-up, in the middle of a run.
 
-use devices::Model;
 use devices::ssd::account::Counter;
-use engine::{Completion, Device, Followed, Request, Time};
+use devices::{Instruction, Model};
+use engine::{Completion, Device, Followed, Request, Standing, Time};
 
 /// Forwards requests, and starts the accounting before the events at the end of the warm-up.
 pub(crate) struct WarmUp<'a> {
@@ -21,7 +21,8 @@ impl<'a> WarmUp<'a> {
     pub(crate) fn pass(&mut self, to: Time) {
         if !self.is_over && to >= self.ends {
             self.is_over = true;
-            self.device.begin_account(self.ends);
+            let begun = self.device.instruct(self.ends, Instruction::BeginAccount);
+            begun.expect("an account can begin");
         }
     }
 }
@@ -51,16 +52,8 @@ impl Device for WarmUp<'_> {
         self.device.power_on(now);
     }
 
-    fn is_ready(&self) -> bool {
-        self.device.is_ready()
-    }
-
-    fn has_ended(&self) -> bool {
-        self.device.has_ended()
-    }
-
-    fn may_refuse(&self) -> bool {
-        self.device.may_refuse()
+    fn standing(&self) -> Standing {
+        self.device.standing()
     }
 
     /// During the warm-up, counters are zero although the drive's state exists.

@@ -6,7 +6,7 @@
 //! exists.
 
 use devices::latency::HOST_QUEUE;
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, DeviceKind as _, Model};
 use engine::{Completion, Observer, Time, drive};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -117,7 +117,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let shows = Command::Zone(Op::Report);
         let changes =
             !matches!(asked.command, Command::Read | Command::Flush) && asked.command != shows;
-        let held = changes && self.device.device().may_refuse();
+        let held = changes && self.device.device().standing().may_refuse;
         let slowly = op == Op::Trim && self.setup.store.zeroes_slowly(length);
         let bytes = offset..offset + u64::from(length);
         if changes {
@@ -127,7 +127,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             Command::Read if self.marks.meet(&bytes) => Err(Refusal::Io),
             _ if held => {
                 // A trim of less than a sector never reaches the device.
-                let alone = range.is_none() && self.device.device().has_ended();
+                let alone = range.is_none() && self.device.device().standing().has_ended;
                 if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
             }
             Command::Read => {

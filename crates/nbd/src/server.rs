@@ -182,7 +182,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// Disconnects all clients at a power cut; new ones are accepted once power returns.
     fn mind_power(&mut self) {
-        let is_off = !self.device.device().is_ready();
+        let is_off = !self.device.device().standing().is_ready;
         if is_off && !self.is_off {
             for place in 0..self.clients.places() {
                 self.disconnect(place);

@@ -89,7 +89,7 @@ quantities! {
 
 /// A quantity whose unit is optional.
 pub trait Electric:
-    PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
+    PartialEq + fmt::Debug + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
 {
     /// Syntax of a value, for people.
     const EXPECTED: &'static str;
@@ -107,7 +107,7 @@ pub struct OrPlain<T>(pub T);
 
 impl<T: Electric> fmt::Display for OrPlain<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 

@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// completed with defaults they yield the setting.
 pub trait Setting: Sized + PartialEq {
     /// Keys of the section in one layer; may be empty.
-    type Partial: Default + DeserializeOwned;
+    type Partial: Default + DeserializeOwned + Clone + fmt::Debug;
 
     /// Overlays `under` with `over`, which takes precedence.
     fn overlay(under: &mut Self::Partial, over: Self::Partial);
@@ -312,21 +312,21 @@ leaves! {
 macro_rules! options {
     ($(
         $(#[doc = $section_doc:literal])+
-        pub struct $name:ident as $partial:ident $(with $facts:ident)? {
+        pub struct $name:ident $(<$device:ident: $bound:path>)? as $partial:ident $(with $facts:ident)? {
             $( $(#[doc = $doc:literal])+ $key:ident : $type:ty $(as $share:ident)? $(where $when:ident)? = $default:expr, )*
         }
     )+) => {$(
         $(#[doc = $section_doc])+
         #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize)]
         #[serde(crate = "options::serde")]
-        pub struct $name {
+        pub struct $name $(<$device: $bound>)? {
             $(
                 $(#[doc = $doc])+
                 pub $key: $type,
             )*
         }
 
-        impl Default for $name {
+        impl $(<$device: $bound>)? Default for $name $(<$device>)? {
             fn default() -> Self {
                 $name { $( $key: $default, )* }
             }
@@ -334,8 +334,8 @@ macro_rules! options {
 
         #[doc = concat!("One layer of [`", stringify!($name), "`]: what a file or an override says.")]
         #[derive(Debug, Clone, Default, $crate::serde::Deserialize)]
-        #[serde(crate = "options::serde", deny_unknown_fields, default)]
-        pub struct $partial {
+        #[serde(crate = "options::serde", deny_unknown_fields, default, bound = "")]
+        pub struct $partial $(<$device: $bound>)? {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
                 $(
@@ -346,12 +346,12 @@ macro_rules! options {
             )*
         }
 
-        impl $crate::Setting for $name {
-            type Partial = $partial;
-            fn overlay(under: &mut $partial, over: $partial) {
+        impl $(<$device: $bound>)? $crate::Setting for $name $(<$device>)? {
+            type Partial = $partial $(<$device>)?;
+            fn overlay(under: &mut Self::Partial, over: Self::Partial) {
                 $( <$type as $crate::Setting>::overlay(&mut under.$key, over.$key); )*
             }
-            fn complete(partial: $partial, default: Self) -> Self {
+            fn complete(partial: Self::Partial, default: Self) -> Self {
                 $name { $( $key: <$type as $crate::Setting>::complete(partial.$key, default.$key), )* }
             }
             fn describe(

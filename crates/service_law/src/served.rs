@@ -8,7 +8,7 @@ use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES,
 use options::{Invalid, Power, options};
 use ssd::device::energy::{self, EnergyReport};
 use ssd::device::latency::{BUS, CELL, UNIT_WAIT};
-use ssd::device::{Cleans, Examine, Model, Persist, Prepare};
+use ssd::device::{Instruction, Model};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -222,25 +222,19 @@ impl Device for Served {
     }
 }
 
-impl Prepare for Served {}
-impl Persist for Served {
+impl Model for Served {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::ResetCounts => self.busy_ns = [0; 2],
+            Instruction::BeginAccount => (self.busy_ns, self.since) = ([0; 2], now),
+            Instruction::TurnOn => self.previous = None,
+            other => return other.without_effect(),
+        }
+        Ok(())
+    }
+
     fn copied(&self) -> Option<Box<dyn Model>> {
         Some(Box::new(self.clone()))
-    }
-
-    fn turn_on(&mut self, _now: Time) {
-        self.previous = None;
-    }
-}
-
-impl Examine for Served {
-    fn reset_counts(&mut self) {
-        self.busy_ns = [0; 2];
-    }
-
-    fn begin_account(&mut self, now: Time) {
-        self.reset_counts();
-        self.since = now;
     }
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
@@ -264,5 +258,3 @@ impl Examine for Served {
         })
     }
 }
-
-impl Cleans for Served {}

@@ -5,7 +5,7 @@
 use crate::clean::Supplied;
 use crate::clean::{Cleaner, Custom};
 use crate::config::{Cleaning, CleaningTime, Policy, PolicyName, Pool, Wear};
-use crate::device::Prepare;
+use crate::device::Model;
 use crate::ids::Lpn;
 use crate::{Ssd, SsdConfig, SsdReport};
 use engine::{
@@ -163,19 +163,19 @@ fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, Str
     let mut config = case.config.clone();
     config.cleaning.policy = policy.clone();
     let mut ssd = Ssd::with(&config, 1, supplied).expect("the cases are valid");
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(1, 0);
     let mut end = 0;
     match case.load {
         Load::Untimed => {
             for _ in 0..8 * pages {
-                ssd.write_untimed(random.below(pages));
+                ssd.overwrite_untimed(&[random.below(pages)], 0);
             }
         }
         Load::Skewed => {
             for _ in 0..8 * pages {
                 let reach = if random.below(10) < 9 { pages / 10 } else { pages };
-                ssd.write_untimed(random.below(reach));
+                ssd.overwrite_untimed(&[random.below(reach)], 0);
             }
         }
         Load::Timed => {

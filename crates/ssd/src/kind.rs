@@ -65,6 +65,23 @@ impl DeviceKind for SsdConfig {
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
     }
 
+    fn check_cuts_in_array(&self) -> Result<(), Invalid> {
+        if !self.is_volatile() {
+            return self.check_power_cuts();
+        }
+        let key = if self.is_buffered() {
+            "device.buffer.power_loss_protected"
+        } else {
+            "device.block_buffer.power_loss_protected"
+        };
+        let problem = "what members may lose though they answered for it is not followed in an array; use true";
+        Err(Invalid::new(&[key, "run.power_cut"], problem))
+    }
+
+    fn is_partly_filled(&self) -> bool {
+        (f64::MIN_POSITIVE..1.0).contains(&self.fill.share())
+    }
+
     fn check_age(&self) -> Result<(), Invalid> {
         if self.media.model != MediaModel::None {
             return Ok(());

@@ -57,7 +57,7 @@ pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::MapReads;
-use engine::{Completion, Device, Followed, Request, Time};
+use engine::{Completion, Device, Followed, Request, Standing, Time};
 use executor::{Buffered, Cx, Direct, Executor, Seen};
 use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
@@ -147,16 +147,10 @@ impl Device for Ssd {
         self.begin_recovery(now);
     }
 
-    fn is_ready(&self) -> bool {
-        self.power.as_ref().is_none_or(|power| power.serves())
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ftl.has_ended() && self.is_ready()
-    }
-
-    fn may_refuse(&self) -> bool {
-        self.ftl.is_worn()
+    fn standing(&self) -> Standing {
+        let is_ready = self.power.as_ref().is_none_or(|power| power.serves());
+        let has_ended = self.ftl.has_ended() && is_ready;
+        Standing { is_ready, has_ended, may_refuse: self.ftl.is_worn() }
     }
 
     fn followed(&self) -> Option<Followed> {

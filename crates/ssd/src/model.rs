@@ -1,20 +1,95 @@
-//! The optional traits of a drive: preconditioning, saving, examining, reporting.
+//! A drive as a device of any kind: preconditioning, saving, examining, reporting.
 
 use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
 use super::executor::{Buffered, cx};
 use super::ids::Lpn;
-use super::media::Age;
 use super::page::{Feature, Owner};
 use super::parts::Parts;
-use super::timeline::{Timeline, Window};
+use super::timeline::Timeline;
 use super::{PageTable, Room, Snapshot, Ssd, front};
 use crate::device::energy::EnergyReport;
-use crate::device::{Cleans, Examine, Looks, Model, Persist, Prepare, Report, Run, Writes};
+use crate::device::{
+    CleaningNow, Condition, Constants, Division, Instruction, Looks, Model, Report, Run, Writes,
+};
 use engine::{Op, Request, Status, Time};
 
-impl Prepare for Ssd {
-    fn preparable_pages(&self) -> u64 {
-        self.geometry().exported_pages()
+impl Model for Ssd {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        match instruction {
+            // Erase counts stay: they are the drive's age.
+            Instruction::ResetCounts => self.reset_counters(),
+            Instruction::BeginLoad => self.ftl.begin_load(&self.flash),
+            Instruction::BeginAccount => {
+                self.reset_counters();
+                self.before = Some(Box::new(self.spent(now)));
+            }
+            Instruction::Record(window) => self.record_window(window),
+            Instruction::Unite => {
+                if let Some(parts) = self.parts.take() {
+                    parts.unite((&mut self.ftl, &mut self.flash));
+                }
+            }
+            Instruction::Pace(ns_per_byte) => self.buffered.pace(ns_per_byte),
+            Instruction::Age(age) => {
+                return self.buffered.lie(age, cx!(self)).map_err(str::to_owned);
+            }
+            Instruction::ShutDown => self.shut_down(now),
+            Instruction::TurnOn => self.turn_on(now),
+            Instruction::DrawAnew => self.ftl.draw_anew(),
+            Instruction::CleanNow => {
+                self.clock.now = now;
+                let (executor, mut cx) = self.executor();
+                executor.clean_now(&mut cx);
+            }
+            Instruction::PutOffCleaning(put_off) => self.executor().0.put_off_cleaning(put_off),
+            Instruction::NextUnit(handle) => {
+                self.clock.pass(now);
+                return self.end_units(handle);
+            }
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> Constants<'_> {
+        Constants { pages: self.geometry().exported_pages(), ..Constants::default() }
+    }
+
+    fn condition(&self) -> Condition {
+        let has_snapshots = self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there());
+        Condition {
+            rests: self.is_at_rest(),
+            saves_all: !has_snapshots,
+            loses: self.lost_when_saved(),
+            depends_on_seed: self.depends_on_seed(),
+            cleaning: Some(CleaningNow {
+                units: self.seen().cleaning(&self.ftl),
+                is_wanted: self.seen().wants_cleaning(&self.ftl),
+            }),
+        }
+    }
+
+    fn copied(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        self.check()
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        self.show_blocks(looks);
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        self.take_record()
+    }
+
+    fn report(&self, end: Time) -> Report {
+        self.account(end).sections()
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        self.energy(end)
     }
 
     fn holds(&self, page: u64) -> bool {
@@ -25,7 +100,7 @@ impl Prepare for Ssd {
         self.geometry().memory(&self.config, share)
     }
 
-    fn overwrite_untimed(&mut self, pages: &[u64]) {
+    fn overwrite_untimed(&mut self, pages: &[u64], _more: u64) {
         assert!(
             self.front.is_idle() && self.clock.next_at().is_none() && self.parts.is_none(),
             "fast-forward comes before the first request, or while the drive rests"
@@ -52,7 +127,7 @@ impl Prepare for Ssd {
         }
     }
 
-    fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+    fn divide(&mut self, parts: u32) -> Result<Division, &'static str> {
         if self.flash.media().is_some() {
             return Err("blocks of a drive whose data age remember when they were written");
         }
@@ -61,31 +136,15 @@ impl Prepare for Ssd {
             return Err("writes gather in a block buffer");
         }
         let parts = Parts::new(&self.ftl, &self.flash, parts)?;
-        Ok(self.parts.insert(Box::new(parts)).count())
+        let parts = self.parts.insert(Box::new(parts));
+        let sure = parts.sure_overwrites((&self.ftl, &self.flash));
+        Ok(Division { parts: parts.count(), sure })
     }
 
-    fn overwrites_divided(&self) -> u64 {
-        let first = (&self.ftl, &self.flash);
-        self.parts.as_ref().map_or(0, |parts| parts.sure_overwrites(first))
-    }
-
-    fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+    fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) -> u64 {
         let parts = self.parts.as_mut().expect("the drive is divided");
         parts.overwrite((&mut self.ftl, &mut self.flash), writes, run);
-    }
-
-    fn unite(&mut self) {
-        if let Some(parts) = self.parts.take() {
-            parts.unite((&mut self.ftl, &mut self.flash));
-        }
-    }
-
-    fn set_pace(&mut self, ns_per_byte: Option<f64>) {
-        self.buffered.pace(ns_per_byte);
-    }
-
-    fn age(&mut self, age: Age) -> Result<(), &'static str> {
-        self.buffered.lie(age, cx!(self))
+        parts.sure_overwrites((&self.ftl, &self.flash))
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
@@ -139,45 +198,6 @@ impl Prepare for Ssd {
         }
         status
     }
-}
-
-impl Persist for Ssd {
-    fn rests(&self) -> bool {
-        self.is_at_rest()
-    }
-
-    fn copied(&self) -> Option<Box<dyn Model>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn shut_down(&mut self, now: Time) {
-        self.clock.pass(now.max(self.clock.now));
-        if self.gathers_blocks() {
-            self.empty_blocks();
-        }
-        let (executor, mut cx) = self.executor();
-        executor.shut_down(&mut cx);
-    }
-
-    fn turn_on(&mut self, now: Time) {
-        self.ftl.forget_map();
-        if let Some(map) = &mut self.map {
-            map.begin_anew();
-        }
-        if let Some(blocks) = &mut self.blocks {
-            blocks.lose_power();
-        }
-        let (executor, cx) = self.executor();
-        executor.turn_on(cx.ftl.geometry(), now);
-    }
-
-    fn loses(&self) -> Option<&'static str> {
-        self.lost_when_saved()
-    }
-
-    fn saves_all(&self) -> bool {
-        !self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there())
-    }
 
     fn save(&self) -> Option<Snapshot> {
         Some(self.snapshot())
@@ -204,7 +224,31 @@ impl Persist for Ssd {
         // The map, the stamps and the order of programs.
         self.return_page_tables(tables.take(3).collect());
     }
+}
 
+impl Ssd {
+    fn shut_down(&mut self, now: Time) {
+        self.clock.pass(now.max(self.clock.now));
+        if self.gathers_blocks() {
+            self.empty_blocks();
+        }
+        let (executor, mut cx) = self.executor();
+        executor.shut_down(&mut cx);
+    }
+
+    fn turn_on(&mut self, now: Time) {
+        self.ftl.forget_map();
+        if let Some(map) = &mut self.map {
+            map.begin_anew();
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.lose_power();
+        }
+        let (executor, cx) = self.executor();
+        executor.turn_on(cx.ftl.geometry(), now);
+    }
+
+    /// True if another seed could have given another state.
     fn depends_on_seed(&self) -> bool {
         let cleaning = &self.config.cleaning;
         self.config.fill_order == FillOrder::Random
@@ -213,80 +257,5 @@ impl Persist for Ssd {
             || cleaning.tie_break == TieBreak::Random
             || cleaning.levelling.rule != LevellingRule::None
             || self.ftl.has_drawn()
-    }
-
-    fn draw_anew(&mut self) {
-        self.ftl.draw_anew();
-    }
-}
-
-impl Examine for Ssd {
-    /// Erase counts stay: they are the drive's age.
-    fn reset_counts(&mut self) {
-        self.reset_counters();
-    }
-
-    fn begin_load(&mut self) {
-        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
-        ftl.begin_load(flash);
-    }
-
-    fn begin_account(&mut self, now: Time) {
-        self.reset_counts();
-        self.before = Some(Box::new(self.spent(now)));
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        self.check()
-    }
-
-    fn blocks(&self, looks: &mut Looks) {
-        self.show_blocks(looks);
-    }
-
-    fn record_operations(&mut self, window: Window) {
-        self.record_window(window);
-    }
-
-    fn take_operations(&mut self) -> Option<Timeline> {
-        self.take_record()
-    }
-
-    fn report(&self, end: Time) -> Report {
-        self.account(end).sections()
-    }
-
-    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
-        self.energy(end)
-    }
-}
-
-impl Cleans for Ssd {
-    fn is_steerable(&self) -> bool {
-        true
-    }
-
-    /// With a write buffer, the number of domains.
-    fn units_cleaning(&self) -> u32 {
-        self.seen().cleaning(&self.ftl)
-    }
-
-    fn wants_cleaning(&self) -> bool {
-        self.seen().wants_cleaning(&self.ftl)
-    }
-
-    fn clean_now(&mut self, now: Time) {
-        self.clock.now = now;
-        let (executor, mut cx) = self.executor();
-        executor.clean_now(&mut cx);
-    }
-
-    fn put_off_cleaning(&mut self, put_off: bool) {
-        self.executor().0.put_off_cleaning(put_off);
-    }
-
-    fn next_unit(&mut self, now: Time, handle: u32) -> Result<(), String> {
-        self.clock.pass(now);
-        self.end_units(handle)
     }
 }

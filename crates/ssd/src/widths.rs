@@ -3,8 +3,8 @@
 use super::config::{Detector, FillOrder, Frontiers, LevellingRule, Persistence, Pool, SsdConfig};
 use super::{Geometry, Ssd};
 use crate::clean::Supplied;
+use crate::device::Model;
 use crate::device::building::go_on;
-use crate::device::{Examine, Persist, Prepare};
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 use serde::de::DeserializeSeed;
@@ -55,9 +55,9 @@ fn built(config: &SsdConfig, wide: bool) -> Ssd {
 /// Overwrites all, untimed and then in time, with trims and reads among the writes.
 fn run(ssd: &mut Ssd) -> Vec<Completion> {
     let mut random = Xoshiro256::new(3, 3);
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let drawn: Vec<u64> = (0..3 * pages).map(|_| random.below(pages)).collect();
-    ssd.overwrite_untimed(&drawn);
+    ssd.overwrite_untimed(&drawn, 0);
     let sectors = ssd.capacity_sectors();
     let (mut now, mut done) = (0, Vec::new());
     for id in 0..4000 {

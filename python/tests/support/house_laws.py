@@ -333,7 +333,9 @@ def waived():
 ROOMS = {
     "what devices share": "crates/ssd/src/device",
     "the drive": "crates/ssd/src",
-    "the other devices": "crates/devices/src",
+    "arrays": "crates/array/src",
+    "caches": "crates/cache_device/src",
+    "the table of kinds": "crates/devices/src",
     "disk": "crates/disk/src",
     "law of service times": "crates/service_law/src",
     "engine": "crates/engine/src",

@@ -4,7 +4,7 @@ use super::{near, prepared, with};
 use crate::common::{Closed, greedy, run_closed};
 use devices::ssd::Ssd;
 use devices::ssd::account::Counts;
-use devices::{Examine, Persist, Prepare};
+use devices::{Instruction, Model};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -35,10 +35,10 @@ fn spanning(dies: u32, op: f64) -> Ssd {
 }
 
 fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, times: u32) {
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     for _ in 0..times {
         let drawn: Vec<u64> = (0..pages).map(|_| random.below(pages)).collect();
-        ssd.overwrite_untimed(&drawn);
+        ssd.overwrite_untimed(&drawn, 0);
     }
 }
 
@@ -48,7 +48,7 @@ fn superblocks_amplify_writes_as_the_theory_says() {
         let mut ssd = spanning(dies, op);
         let random = &mut Xoshiro256::new(11, 0);
         overwrite(&mut ssd, random, 2);
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         overwrite(&mut ssd, random, 2);
         ssd.check().unwrap();
         let report = ssd.account(0);
@@ -91,9 +91,9 @@ fn timed_and_untimed_runs_have_the_same_write_amplification() {
         let config = with(&keys);
         let mut untimed = prepared(&config, 3);
         let mut timed = prepared(&config, 3);
-        untimed.reset_counts();
-        timed.reset_counts();
-        let pages = untimed.preparable_pages();
+        untimed.instruct(0, Instruction::ResetCounts).unwrap();
+        timed.instruct(0, Instruction::ResetCounts).unwrap();
+        let pages = untimed.facts().pages;
         let sectors = engine::Device::capacity_sectors(&untimed) / pages;
         let random = &mut Xoshiro256::new(12, 0);
         overwrite(&mut untimed, random, 1);
@@ -131,14 +131,14 @@ fn overwriting_pages_gives_the_state_of_serving_their_writes() {
         keys.extend(more.iter().cloned());
         let mut drive = Ssd::new(&with(&keys), 1).unwrap();
         let mut slow = drive.clone();
-        let pages = drive.preparable_pages();
+        let pages = drive.facts().pages;
         let sectors = engine::Device::capacity_sectors(&drive) / pages;
         let random = &mut Xoshiro256::new(17, 0);
         for count in [1, 100, 2 * pages, pages / 2] {
             let mut draw =
                 || if skewed_pages { skewed(random, pages) } else { random.below(pages) };
             let drawn: Vec<u64> = (0..count).map(|_| draw()).collect();
-            drive.overwrite_untimed(&drawn);
+            drive.overwrite_untimed(&drawn, 0);
             for page in drawn {
                 let request = Request::new(0, Op::Write, Lba(page * sectors), sectors as u32);
                 assert!(slow.serve_untimed(&request).is_ok());
@@ -148,7 +148,7 @@ fn overwriting_pages_gives_the_state_of_serving_their_writes() {
         }
         assert!(drive.account(0).counts.block_erases > 100, "{more:?}");
         drive.check().unwrap();
-        assert!(Persist::save(&drive) == Persist::save(&slow), "{more:?}, {skewed_pages}");
+        assert!(Model::save(&drive) == Model::save(&slow), "{more:?}, {skewed_pages}");
     }
 }
 
@@ -171,7 +171,7 @@ fn timed_and_untimed_runs_overwrite_hot_pages_in_the_buffer() {
         ]);
         let mut untimed = prepared(&config, 2);
         let mut timed = prepared(&config, 2);
-        let pages = untimed.preparable_pages();
+        let pages = untimed.facts().pages;
         let sectors = engine::Device::capacity_sectors(&untimed) / pages;
         let [mut random, mut same] = [(); 2].map(|()| Xoshiro256::new(13, 0));
         let make = |id| {
@@ -179,7 +179,7 @@ fn timed_and_untimed_runs_overwrite_hot_pages_in_the_buffer() {
             Request::new(id, Op::Write, lba, sectors as u32)
         };
         for ssd in [&mut untimed, &mut timed] {
-            ssd.reset_counts();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
         }
         let writes = 2 * pages;
         for id in 0..writes {
@@ -259,17 +259,17 @@ fn both_gears_gain_as_much_by_keeping_hot_pages_from_cold_ones() {
         };
         let build = || {
             let mut ssd = Ssd::new(&config, 1).unwrap();
-            let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(5, 5));
+            let (pages, random) = (ssd.facts().pages, &mut Xoshiro256::new(5, 5));
             let drawn: Vec<u64> = (0..3 * pages).map(|_| hot(random, pages)).collect();
-            ssd.overwrite_untimed(&drawn);
-            ssd.reset_counts();
+            ssd.overwrite_untimed(&drawn, 0);
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
             ssd
         };
         let (mut untimed, mut timed) = (build(), build());
-        let pages = untimed.preparable_pages();
+        let pages = untimed.facts().pages;
         let random = &mut Xoshiro256::new(12, 0);
         let drawn: Vec<u64> = (0..pages).map(|_| hot(random, pages)).collect();
-        untimed.overwrite_untimed(&drawn);
+        untimed.overwrite_untimed(&drawn, 0);
         let make = |id| Request::new(id, Op::Write, Lba(drawn[id as usize] * 8), 8);
         run_closed(&mut timed, &mut Closed::new(64, pages, make));
         [&timed, &untimed].map(|ssd| {

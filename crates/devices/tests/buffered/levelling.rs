@@ -3,7 +3,7 @@
 use super::with;
 use crate::common::{Closed, run_closed};
 use devices::ssd::Ssd;
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use serde_json::json;
 
@@ -31,11 +31,11 @@ fn hot(random: &mut Xoshiro256, pages: u64) -> u64 {
 /// Standard deviation of erasures after six drive writes, and drive writes until the first block expires.
 fn untimed(rule: &str) -> (f64, f64) {
     let mut ssd = drive(rule);
-    let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(5, 5));
+    let (pages, random) = (ssd.facts().pages, &mut Xoshiro256::new(5, 5));
     let mut spread = 0.0;
     for round in 1.. {
         let drawn: Vec<u64> = (0..pages / 4).map(|_| hot(random, pages)).collect();
-        ssd.overwrite_untimed(&drawn);
+        ssd.overwrite_untimed(&drawn, 0);
         let wear = ssd.account(1).wear;
         if round == 24 {
             spread = wear.std_erases;
@@ -60,14 +60,14 @@ fn blocks_wear_alike_and_the_first_expires_later() {
 fn cold_data_moves_in_time_as_without() {
     for (rule, migrates) in [("none", false), ("rate-limit", false), ("migrate", true)] {
         let (mut timed, mut untimed) = (drive(rule), drive(rule));
-        let (pages, random) = (timed.preparable_pages(), &mut Xoshiro256::new(5, 5));
+        let (pages, random) = (timed.facts().pages, &mut Xoshiro256::new(5, 5));
         let before: Vec<u64> = (0..6 * pages).map(|_| hot(random, pages)).collect();
         for ssd in [&mut timed, &mut untimed] {
-            ssd.overwrite_untimed(&before);
-            ssd.reset_counts();
+            ssd.overwrite_untimed(&before, 0);
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
         }
         let drawn: Vec<u64> = (0..3 * pages).map(|_| hot(random, pages)).collect();
-        untimed.overwrite_untimed(&drawn);
+        untimed.overwrite_untimed(&drawn, 0);
         let make = |id| Request::new(id, Op::Write, Lba(drawn[id as usize] * 8), 8);
         run_closed(&mut timed, &mut Closed::new(64, drawn.len() as u64, make));
         let of = |ssd: &Ssd| {

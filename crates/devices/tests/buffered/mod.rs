@@ -14,7 +14,7 @@ mod stalls;
 
 use crate::common::{Closed, Script, Step, configured, run_closed, run_on};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{DeviceConfig, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -66,11 +66,11 @@ fn with(changes: &Keys) -> SsdConfig {
 /// Every page written over as often as it takes, in random order and without time.
 fn prepared(config: &SsdConfig, times: u32) -> Ssd {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let random = &mut Xoshiro256::new(5, 5);
     for _ in 0..times {
         let drawn: Vec<u64> = (0..pages).map(|_| random.below(pages)).collect();
-        ssd.overwrite_untimed(&drawn);
+        ssd.overwrite_untimed(&drawn, 0);
     }
     ssd.check().unwrap();
     ssd
@@ -102,7 +102,7 @@ fn near(found: f64, expected: f64, share: f64, what: &str) {
 
 /// Random writes of 4 KiB at a queue depth of `outstanding`.
 fn random_writes(ssd: &mut Ssd, outstanding: u32, requests: u64) -> Vec<Completion> {
-    let pages = ssd.preparable_pages();
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(3, 3);
     let make = move |id| Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8);
     run_closed(ssd, &mut Closed::new(outstanding, requests, make)).1

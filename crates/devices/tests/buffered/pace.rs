@@ -3,7 +3,7 @@
 use super::{near, prepared, random_writes, with};
 use crate::common::{Closed, run_closed};
 use devices::ssd::Ssd;
-use devices::{Examine, Prepare};
+use devices::{Instruction, Model};
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn larger(spare: f64, more: &[(&'static str, Value)]) -> Ssd {
 
 /// The rate of writes at random, in pages a second, and the write amplification meanwhile.
 fn steady(ssd: &mut Ssd, requests: u64) -> (f64, f64) {
-    ssd.reset_counts();
+    ssd.instruct(0, Instruction::ResetCounts).unwrap();
     let done = random_writes(ssd, 512, requests);
     let part = &done[requests as usize / 5..];
     let seconds = (part.last().unwrap().at - part[0].at) as f64 / 1e9;
@@ -81,7 +81,7 @@ fn latencies(pace: &str, share: f64) -> Vec<u64> {
     let more = [("device.cleaning.pace", json!(pace)), ("device.cleaning.quantum", json!(20))];
     let mut ssd = larger(0.2, &more);
     let mut random = Xoshiro256::new(6, 6);
-    let pages = devices::Prepare::preparable_pages(&ssd);
+    let pages = ssd.facts().pages;
     let every = 1e9 / (law(2.7) * share);
     let steps: Vec<crate::common::Step> = (0..30_000)
         .map(|n| ((f64::from(n) * every) as u64, Op::Write, random.below(pages), 1))
@@ -104,12 +104,12 @@ fn bursts_are_seen_below_the_steady_rate_and_tokens_are_not() {
 #[test]
 fn trims_make_room() {
     let mut ssd = larger(0.2, &[]);
-    let pages = devices::Prepare::preparable_pages(&ssd);
+    let pages = ssd.facts().pages;
     let mut random = Xoshiro256::new(7, 7);
     let mut begin = 0;
     // Once to settle, and once to measure; about half of the pages are mapped then.
     for _ in 0..2 {
-        ssd.reset_counts();
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         let make = |id: u64| {
             let op = if id.is_multiple_of(2) { Op::Trim } else { Op::Write };
             Request::new(id, op, Lba(random.below(pages) * 8), 8)
@@ -129,7 +129,7 @@ fn trims_make_room() {
 fn a_volatile_buffer_erases_what_the_host_has_written_over() {
     let config = with(&[("device.buffer.power_loss_protected", json!(false))]);
     let mut ssd = prepared(&config, 0);
-    let requests = ssd.preparable_pages() / 32;
+    let requests = ssd.facts().pages / 32;
     let make = move |id| Request::new(id, Op::Write, Lba(id % requests * 256), 256);
     let done = run_closed(&mut ssd, &mut Closed::new(32, 3 * requests, make)).1;
     assert_eq!(done.len() as u64, 3 * requests);
@@ -139,7 +139,7 @@ fn a_volatile_buffer_erases_what_the_host_has_written_over() {
 /// The rate of random writes of `pages` pages each, in pages a second, and how many of them waited.
 fn steady_of(pages: u32) -> (f64, u64) {
     let mut ssd = larger(0.25, &[]);
-    let places = devices::Prepare::preparable_pages(&ssd) / u64::from(pages);
+    let places = ssd.facts().pages / u64::from(pages);
     let mut random = Xoshiro256::new(3, 3);
     let sectors = pages * 8;
     let make = move |id| {

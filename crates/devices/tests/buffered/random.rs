@@ -3,7 +3,7 @@
 use super::{prepared, random_writes, small};
 use crate::common::{Closed, configured, run_closed, seeds};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{DeviceConfig, Persist, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::{Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn mixed(ssd: &mut Ssd, seed: u64, (begin, requests): (Time, u64)) -> Time {
     let mut load = Closed::new(outstanding, requests, make);
     load.begin_at(begin);
     let (end, done) = run_closed(ssd, &mut load);
-    let whole = done.len() as u64 == requests || engine::Device::has_ended(ssd);
+    let whole = done.len() as u64 == requests || engine::Device::standing(ssd).has_ended;
     assert!(whole, "{} of {requests} requests are answered", done.len());
     end
 }
@@ -128,10 +128,10 @@ fn random_drives_pass_the_audit() {
         let Ok(mut ssd) = Ssd::new(&config, seed) else { return };
         accepted += 1;
         if seed % 3 > 0 {
-            let pages = ssd.preparable_pages();
+            let pages = ssd.facts().pages;
             let random = &mut Xoshiro256::new(seed, 23);
             let all: Vec<u64> = (0..2 * pages).map(|_| random.below(pages)).collect();
-            ssd.overwrite_untimed(&all);
+            ssd.overwrite_untimed(&all, 0);
             ssd.check().unwrap();
         }
         println!("seed {seed}: {keys:?}");
@@ -159,17 +159,19 @@ fn random_drives_with_snapshots_pass_the_audit() {
         let geometry = devices::ssd::Geometry::new(&config).unwrap();
         accepted += 1;
         println!("seed {seed}: {keys:?}");
-        let (pages, mut now) = (ssd.preparable_pages(), 0);
+        let (pages, mut now) = (ssd.facts().pages, 0);
         let mut draw = || random.below(pages);
         if seed % 3 > 0 {
             // Some are made without time, and pages are prepared around them.
-            ssd.overwrite_untimed(&(0..pages).map(|_| draw()).collect::<Vec<_>>());
+            ssd.overwrite_untimed(&(0..pages).map(|_| draw()).collect::<Vec<_>>(), 0);
             for id in 0..pages / 2 {
                 let page = draw() * u64::from(geometry.sectors_per_page);
                 let write = Request::new(id, Op::Write, Lba(page), geometry.sectors_per_page);
-                assert!(ssd.serve_untimed(&write).is_ok() || engine::Device::has_ended(&ssd));
+                assert!(
+                    ssd.serve_untimed(&write).is_ok() || engine::Device::standing(&ssd).has_ended
+                );
             }
-            ssd.overwrite_untimed(&(0..pages / 2).map(|_| draw()).collect::<Vec<_>>());
+            ssd.overwrite_untimed(&(0..pages / 2).map(|_| draw()).collect::<Vec<_>>(), 0);
             ssd.check().unwrap();
         }
         for round in 0..3 {
@@ -198,11 +200,11 @@ fn a_saved_drive_continues_bit_identically() {
         let config = resolved(&keys);
         let mut first = prepared(&config, 2);
         // In the middle of a group.
-        first.overwrite_untimed(&[1, 2, 3]);
-        let kept = Persist::save(&first).unwrap();
+        first.overwrite_untimed(&[1, 2, 3], 0);
+        let kept = Model::save(&first).unwrap();
         let mut second = Ssd::new(&config, 1).unwrap();
         second.restore(kept.clone()).unwrap();
-        assert!(Persist::save(&second).unwrap() == kept);
+        assert!(Model::save(&second).unwrap() == kept);
         let [one, two] = [&mut first, &mut second].map(|ssd| random_writes(ssd, 32, 8000));
         assert!(one.iter().zip(&two).all(|(a, b)| a == b), "{reclaim} {pace}");
     }

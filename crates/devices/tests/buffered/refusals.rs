@@ -1,7 +1,7 @@
 //! What contradicts itself is refused, with the keys and the arithmetic.
 
 use super::small;
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, DeviceKind as _, Model};
 use serde_json::{Value, json};
 
 /// The messages of refusals: of a stated key that has no effect, and of what contradicts itself.

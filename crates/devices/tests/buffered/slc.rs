@@ -3,7 +3,7 @@
 use super::{DIES, UNITS, small};
 use crate::common::{Closed, configured, run_closed, seeds};
 use devices::ssd::{SlcReport, Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, Examine, Persist, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -282,7 +282,7 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
                 ssd.cut(now, &mut done);
                 now += 1_000_000;
                 ssd.power_on(now);
-                while !ssd.is_ready() {
+                while !ssd.standing().is_ready {
                     now = ssd.next_event().expect("it recovers");
                     ssd.advance(now, &mut done);
                 }
@@ -335,7 +335,7 @@ fn a_drive_knows_that_it_is_low_whatever_is_set_aside() {
         unreachable!("it was asked for")
     };
     let mut ssd = Ssd::new(&config, 1).unwrap();
-    let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(1, 0));
+    let (pages, random) = (ssd.facts().pages, &mut Xoshiro256::new(1, 0));
     let (mut rests, mut now) = (0, 0);
     for round in 0..8 {
         let mut done = Vec::new();
@@ -354,7 +354,7 @@ fn a_drive_knows_that_it_is_low_whatever_is_set_aside() {
             now = at;
         }
         ssd.check().unwrap_or_else(|problem| panic!("round {round}: {problem}"));
-        if ssd.rests() {
+        if ssd.condition().rests {
             let mut other = Ssd::new(&config, 1).unwrap();
             other.restore(ssd.save().unwrap()).unwrap();
             other.check().unwrap_or_else(|problem| panic!("round {round}, restored: {problem}"));

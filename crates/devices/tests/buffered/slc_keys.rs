@@ -2,7 +2,7 @@
 
 use super::slc::{BLOCK, HELD, NATIVE_NS, PAGE, SLC_NS, cached, copy, near, rate, report, seconds};
 use super::{DIES, UNITS};
-use devices::Prepare;
+use devices::Model;
 use devices::ssd::Ssd;
 use engine::Device;
 use serde_json::json;
@@ -17,7 +17,7 @@ fn a_static_cache_holds_what_it_is_and_is_not_exported() {
         ];
         Ssd::new(&cached(&keys), 1).unwrap()
     };
-    let (few, many) = (of(4).preparable_pages(), of(9).preparable_pages());
+    let (few, many) = (of(4).facts().pages, of(9).facts().pages);
     let lost = few - many;
     // A fifth of each is spare anyway.
     assert!(lost.abs_diff(5 * BLOCK * 4 / 5) <= 1, "{lost}");

@@ -1,7 +1,7 @@
 //! Drives on which nothing was under way any more while writes waited.
 
 use devices::ssd::Ssd;
-use devices::{DeviceConfig, Prepare};
+use devices::{DeviceConfig, Model};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -73,9 +73,9 @@ fn a_worn_drive_keeps_the_blocks_that_padding_needs() {
     });
     for seed in 0..8 {
         let mut ssd = drive(&json!({"frontiers": "hot-cold"}), &more, seed);
-        let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(seed, 0));
+        let (pages, random) = (ssd.facts().pages, &mut Xoshiro256::new(seed, 0));
         let batch: Vec<u64> = (0..pages).map(|_| random.below(pages)).collect();
-        ssd.overwrite_untimed(&batch);
+        ssd.overwrite_untimed(&batch, 0);
         all_are_answered(&mut ssd, 60, 10, |number| {
             let op = if random.below(5) == 0 { Op::Read } else { Op::Write };
             (0, Request::new(number, op, Lba(random.below(pages) * 8), 8))

@@ -5,7 +5,7 @@ use super::{US, build, config, fixed};
 use crate::common::small;
 use devices::cache::CacheConfig;
 use devices::ssd::{Snapshot, SsdConfig};
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, DeviceKind as _, Instruction, Model};
 use engine::{Completion, Random, Time, Xoshiro256};
 use serde::de::DeserializeSeed;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn prepare(device: &mut dyn Model, seed: u64, requests: u64) {
 
 /// The answers to a mixture of requests, some of them outstanding at a time, and what the device says of itself.
 fn go_on(device: &mut dyn Model, seed: u64, requests: u64) -> (Vec<Completion>, String) {
-    device.reset_counts();
+    device.instruct(0, Instruction::ResetCounts).unwrap();
     let (mut stream, random) = (0, &mut Xoshiro256::new(seed, 4));
     let sectors = device.capacity_sectors();
     let (mut done, mut now): (Vec<Completion>, Time) = (Vec::new(), 0);
@@ -67,7 +67,7 @@ fn compare(name: &str, config: &CacheConfig, seed: u64) {
     let mut first = as_device(config).build(seed).unwrap();
     prepare(&mut *first, seed, 400);
     // What was counted so far is no part of a state but where it is of the life of a drive.
-    first.reset_counts();
+    first.instruct(0, Instruction::ResetCounts).unwrap();
     let state = kept(&*first);
     let mut second = as_device(config).build(seed + 1).unwrap();
     second.restore(read_for(&*second, &state).unwrap()).unwrap_or_else(|it| panic!("{name}: {it}"));

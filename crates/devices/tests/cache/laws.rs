@@ -2,10 +2,10 @@
 
 use super::{US, build, cache, config, disk, fixed, mean_us, run, skewed};
 use crate::common::{Closed, Keep, Script, run_closed, small};
-use devices::DeviceConfig;
 use devices::cache::CacheConfig;
 use devices::latency::{BACKING, FAST};
 use devices::ssd::SsdConfig;
+use devices::{DeviceConfig, DeviceKind as _, Instruction};
 use engine::{Lba, Op, Random, Request, Time, Xoshiro256, drive};
 use serde_json::json;
 use std::collections::VecDeque;
@@ -198,7 +198,7 @@ fn a_stream_goes_past_the_cache() {
         let mut device = cache(&[json!({"bypass": bypass})]);
         run(&mut *device, (Op::Read, 200, 1), |id, _| id * 7 % 50);
         run(&mut *device, (Op::Read, 1_000, 1), |id, _| 1_000 + id);
-        device.reset_counts();
+        device.instruct(0, Instruction::ResetCounts).unwrap();
         run(&mut *device, (Op::Read, 50, 1), |id, _| id * 7 % 50).2
     };
     assert_eq!(after("0B").count("read_hits"), 0);
@@ -346,14 +346,12 @@ fn what_lies_behind_a_cache_is_prepared_by_itself() {
     let ssd = || DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 32, ..small() }));
     let prepared = |by_itself: bool, fast: DeviceConfig, backing: DeviceConfig| {
         let mut device = build(CacheConfig { fast, backing, ..config(&[]) });
-        let lines = device.preparable_pages();
+        let lines = device.facts().pages;
         let mut random = Xoshiro256::new(4, 0);
         let writes: Vec<u64> = (0..4 * lines).map(|_| random.below(lines)).collect();
-        let settling =
-            if by_itself { device.overwrites_that_settle() as usize } else { writes.len() };
-        let (behind, through) = writes.split_at(writes.len() - settling.min(writes.len()));
-        behind.chunks(256).for_each(|some| device.overwrite_behind(some));
-        through.chunks(256).for_each(|some| device.overwrite_untimed(some));
+        for (more, page) in (0..writes.len() as u64).rev().zip(&writes) {
+            device.overwrite_untimed(&[*page], if by_itself { more } else { 0 });
+        }
         device.audit().unwrap();
         (device.report(1), device.report(1).section("cache").unwrap().clone())
     };

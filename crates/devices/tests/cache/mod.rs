@@ -11,7 +11,7 @@ use crate::common::{Closed, run_closed};
 use devices::cache::CacheConfig;
 use devices::disk::DiskConfig;
 use devices::law::{LawConfig, Pattern};
-use devices::{DeviceConfig, Model, Report};
+use devices::{DeviceConfig, DeviceKind as _, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 use serde_json::Value;

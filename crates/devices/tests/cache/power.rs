@@ -7,7 +7,7 @@ use devices::cache::CacheConfig;
 use devices::disk::{DiskConfig, WriteCache};
 use devices::ssd::SsdConfig;
 use devices::ssd::config::{Persistence, Recovery};
-use devices::{DeviceConfig, Model, Report};
+use devices::{DeviceConfig, DeviceKind as _, Instruction, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Status, Time, Xoshiro256};
 use serde_json::json;
 
@@ -148,7 +148,7 @@ impl Run {
         self.now += off;
         self.device.power_on(self.now);
         self.came.cuts += 1;
-        while !self.device.is_ready() {
+        while !self.device.standing().is_ready {
             assert!(self.step(), "it is never ready");
         }
         self.device.audit()?;
@@ -272,7 +272,7 @@ fn a_warm_start_has_the_lines_that_a_cold_one_reads_again() {
         }
         device.cut(end, &mut Vec::new());
         device.power_on(end);
-        device.reset_counts();
+        device.instruct(0, Instruction::ResetCounts).unwrap();
         let mut hits = 0;
         for id in 0..60 {
             device.submit(end + id * 10_000 * US, Request::new(id, Op::Read, Lba(id * 8), 8));

@@ -1,8 +1,8 @@
 //! Caches that contradict themselves are refused, with the keys and the reason.
 
 use super::{config, fixed};
-use devices::DeviceConfig;
 use devices::cache::CacheConfig;
+use devices::{DeviceConfig, DeviceKind as _};
 use serde_json::json;
 
 fn refusal(config: CacheConfig) -> (Vec<String>, String) {

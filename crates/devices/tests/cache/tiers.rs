@@ -109,7 +109,7 @@ fn cut_often(seed: u64) -> Result<(u64, u64), String> {
         device.audit()?;
         answered += done.drain(..).count() as u64;
         assert_eq!(answered, id, "each is answered, or lost with the power");
-        assert!(device.rests());
+        assert!(device.condition().rests);
     }
     let report = device.report(now).section("cache").unwrap().clone();
     let power = report.section("power").expect("the power went");

@@ -2,6 +2,7 @@
 
 use super::{Load, close, config, disk, mean_us, plain};
 use crate::common::{Closed, Keep, Script, run_closed};
+use devices::DeviceKind as _;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256, drive};
 use serde_json::json;
 

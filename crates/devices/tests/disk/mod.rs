@@ -7,7 +7,7 @@ mod orders;
 mod refusals;
 
 use crate::common::{Closed, run_closed};
-use devices::{DeviceConfig, Model, Report};
+use devices::{DeviceConfig, DeviceKind as _, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 

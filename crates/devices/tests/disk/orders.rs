@@ -1,6 +1,7 @@
 //! The orders in which a disk serves what waits.
 
 use super::{Load, config, disk, plain};
+use devices::DeviceKind as _;
 use devices::disk::Scheduler;
 use engine::{Completion, Lba, Op, Request, Time};
 use options::Choice;

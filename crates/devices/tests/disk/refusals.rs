@@ -1,6 +1,6 @@
 //! Disks that contradict themselves are refused, with the keys and the reason.
 
-use devices::DeviceConfig;
+use devices::{DeviceConfig, DeviceKind as _};
 use serde_json::{Value, json};
 
 /// The keys that a disk is refused for and the reason, or what its section says.

@@ -2,7 +2,7 @@
 //! order, interleaved sequences, and open units that take from the spare space.
 
 use super::{Keys, fdp, near, pages, placed, plane, write};
-use devices::Prepare;
+use devices::Model;
 use devices::ssd::{Ssd, SsdConfig};
 use engine::{Random, Xoshiro256};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use super::{Keys, buffered, fdp, near, pages, placed, write};
 use crate::common::{Closed, run_closed, run_cut};
 use devices::ssd::{HandleReport, Ssd, SsdConfig, SsdReport};
-use devices::{Persist, Prepare};
+use devices::{Instruction, Model};
 use engine::{Completion, Handle, Lba, Op, Random, Request, Status, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ fn groups_that_are_written_evenly_have_the_amplification_of_a_drive_of_their_siz
             }
         };
         write_all(&mut ssd, 4 * all);
-        devices::Examine::reset_counts(&mut ssd);
+        ssd.instruct(0, Instruction::ResetCounts).unwrap();
         write_all(&mut ssd, 3 * all);
         ssd.account(1).write_amplification.unwrap()
     };
@@ -242,7 +242,7 @@ fn what_names_no_placement_stays_where_it_lies() {
         let all = pages(&ssd);
         let random = &mut Xoshiro256::new(3, 1);
         let drawn: Vec<u64> = (0..all).map(|_| random.below(all)).collect();
-        ssd.overwrite_untimed(&drawn);
+        ssd.overwrite_untimed(&drawn, 0);
         assert_eq!(ssd.account(1).counts.refused_pages, 0, "{name}");
         for id in 0..all {
             let free = Request { handle: Handle::NONE, ..write(id, random.below(all), 1, 0) };
@@ -267,8 +267,8 @@ fn a_saved_drive_with_groups_goes_on_as_it_would_have() {
         let (before, after) = load.split_at(load.len() / 2);
         let mut one = Ssd::new(&config, 1).unwrap();
         run(&mut one, before, false);
-        one.overwrite_untimed(&[]);
-        if !one.rests() {
+        one.overwrite_untimed(&[], 0);
+        if !one.condition().rests {
             continue;
         }
         let kept = one.save().unwrap();

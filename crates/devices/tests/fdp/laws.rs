@@ -2,8 +2,8 @@
 
 use super::{Keys, buffered, config, fdp, pages, placed, plane, pooled, shared_load, write};
 use crate::common::{Closed, run_closed, run_cut};
+use devices::Model;
 use devices::ssd::{HandleReport, Ssd, SsdConfig, SsdReport};
-use devices::{Persist, Prepare};
 use engine::{Device, Handle, Op, Request, Time};
 use serde_json::{Value, json};
 
@@ -178,9 +178,9 @@ fn a_saved_drive_goes_on_as_it_would_have() {
         let (before, after) = load.split_at(load.len() / 2);
         let mut one = Ssd::new(&config, 1).unwrap();
         run(&mut one, before, false);
-        one.overwrite_untimed(&[]);
+        one.overwrite_untimed(&[], 0);
         one.check().unwrap();
-        if !one.rests() {
+        if !one.condition().rests {
             continue;
         }
         let kept = one.save().unwrap();

@@ -2,8 +2,8 @@
 
 use super::{buffered, config, fdp, pages, placed, plane, shared_load, write};
 use crate::common::{Closed, run_closed};
-use devices::Cleans;
 use devices::ssd::{EventKind, FdpReport, HandleReport, Ssd};
+use devices::{Instruction, Model};
 use engine::{Device, Handle, Request, Time};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn a_unit_that_is_given_up_is_an_event_and_the_next_write_begins_another() {
             before.handles.iter().map(|it| it.left).collect::<Vec<_>>(),
             [full, full - 5 * 4096, full]
         );
-        ssd.next_unit(end + 1, 1).unwrap();
+        ssd.instruct(end + 1, Instruction::NextUnit(1)).unwrap();
         let end = run(&mut ssd, end + 1, 5, &[1; 2]);
         let after = report(&ssd, end);
         let HandleReport { opened, closed, partly, left, host, media, .. } = after.handles[1];
@@ -52,13 +52,19 @@ fn a_unit_that_is_given_up_is_an_event_and_the_next_write_begins_another() {
         );
         assert_eq!(after.events, [1, 0, 0, 0, 0, 0]);
         // There is nothing to give up in a unit that was not begun.
-        ssd.next_unit(end + 1, 2).unwrap();
+        ssd.instruct(end + 1, Instruction::NextUnit(2)).unwrap();
         assert_eq!(report(&ssd, end).events, [1, 0, 0, 0, 0, 0]);
-        assert!(ssd.next_unit(end + 1, 3).unwrap_err().contains("there are 0 to 2"));
+        assert!(
+            ssd.instruct(end + 1, Instruction::NextUnit(3))
+                .unwrap_err()
+                .contains("there are 0 to 2")
+        );
         ssd.check().unwrap();
     }
     let plain = &mut Ssd::new(&config(&plane(96, 32, 0.3)), 1).unwrap();
-    assert!(plain.next_unit(0, 0).unwrap_err().contains("device.fdp.handles"));
+    assert!(
+        plain.instruct(0, Instruction::NextUnit(0)).unwrap_err().contains("device.fdp.handles")
+    );
 }
 
 #[test]
@@ -73,7 +79,7 @@ fn units_are_given_up_under_load_and_nothing_is_lost() {
             ssd.advance(now, &mut done);
             ssd.submit(now, *request);
             if number % 500 == 499 {
-                ssd.next_unit(now, number as u32 % 3).unwrap();
+                ssd.instruct(now, Instruction::NextUnit(number as u32 % 3)).unwrap();
                 ssd.check().unwrap();
             }
         }
@@ -163,7 +169,7 @@ fn units_that_were_opened_are_closed_given_up_or_open() {
             .0
         } else {
             for it in &load {
-                assert!(devices::Prepare::serve_untimed(&mut ssd, it).is_ok());
+                assert!(devices::Model::serve_untimed(&mut ssd, it).is_ok());
             }
             0
         };
@@ -185,7 +191,7 @@ fn each_victim_that_held_data_is_an_event_of_the_drive() {
     let pages = pages(&ssd);
     let mut compared = 0;
     for request in shared_load(pages * 3, pages) {
-        assert!(devices::Prepare::serve_untimed(&mut ssd, &request).is_ok());
+        assert!(devices::Model::serve_untimed(&mut ssd, &request).is_ok());
         if request.id % 64 != 0 {
             continue;
         }
@@ -215,7 +221,7 @@ fn the_curve_adds_up_to_write_amplification() {
         for request in shared_load(pages * 3, pages) {
             let handle = request.handle.number().unwrap_or(0) % handles as u8;
             let request = Request { handle: Handle::new(handle.into()), ..request };
-            assert!(devices::Prepare::serve_untimed(&mut ssd, &request).is_ok());
+            assert!(devices::Model::serve_untimed(&mut ssd, &request).is_ok());
         }
         let found = report(&ssd, 0);
         assert!(found.curve.len() > 20, "{}", found.curve.len());

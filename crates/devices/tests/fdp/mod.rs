@@ -107,7 +107,7 @@ fn fdp(report: &SsdReport) -> &FdpReport {
 }
 
 fn pages(ssd: &Ssd) -> u64 {
-    devices::Prepare::preparable_pages(ssd)
+    devices::Model::facts(ssd).pages
 }
 
 fn near(found: f64, expected: f64, share: f64, what: &str) {

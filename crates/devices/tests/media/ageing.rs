@@ -5,7 +5,7 @@ use super::{
 };
 use devices::ssd::Ssd;
 use devices::ssd::media::{Age, Aged, Forecast, Law};
-use devices::{Persist, Prepare, latency};
+use devices::{Instruction, Model, latency};
 use engine::{Op, Time};
 use serde_json::{Value, json};
 
@@ -126,9 +126,13 @@ pub fn what_contradicts_itself_is_refused_with_both_numbers() {
     refuse(&[("device.retry.search", json!("5s"))], "at most 4294967");
     let mut ageless = Ssd::new(&config(&[("device.media.model", json!("none"))]), 0).unwrap();
     let age: Age = "90d at 40C".parse().unwrap();
-    assert!(ageless.age(age).unwrap_err().contains("device.media.model"));
+    assert!(ageless.instruct(0, Instruction::Age(age)).unwrap_err().contains("device.media.model"));
     let mut old = new(&config(&[]));
-    assert!(old.age("1000y at 125C".parse().unwrap()).unwrap_err().contains("8,000 years"));
+    assert!(
+        old.instruct(0, Instruction::Age("1000y at 125C".parse().unwrap()))
+            .unwrap_err()
+            .contains("8,000 years")
+    );
     assert!(media(&old).clock_days.abs() < 1e-12);
 }
 
@@ -137,7 +141,7 @@ pub fn what_contradicts_itself_is_refused_with_both_numbers() {
 pub fn retention_counts_from_the_program_of_the_block() {
     let mut ssd = aged(&config(&[]), &["10y at 40C"]);
     for page in 0..pages(&ssd) {
-        ssd.overwrite_untimed(&[page]);
+        ssd.overwrite_untimed(&[page], 0);
     }
     let young = read_all(&mut ssd);
     let retries: Time = young.iter().map(|it| it.breakdown[latency::RETRY]).sum();
@@ -159,10 +163,10 @@ pub fn erasures_wear() {
         let mut drive = new(&config);
         let pages = pages(&drive);
         for n in 0..overwrites * pages {
-            drive.overwrite_untimed(&[n * 7919 % pages]);
+            drive.overwrite_untimed(&[n * 7919 % pages], 0);
         }
         let erases = drive.account(1).wear.mean_erases;
-        drive.age("1y at 40C".parse().unwrap()).unwrap();
+        drive.instruct(0, Instruction::Age("1y at 40C".parse().unwrap())).unwrap();
         (erases, media(&drive).drift[0])
     };
     let ((_, young), (erases, worn)) = (drift(0), drift(40));
@@ -189,7 +193,7 @@ pub fn one_bit_a_cell_ages_less() {
         &mut drive,
         &(0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect::<Vec<_>>(),
     );
-    drive.age("1mo at 30C".parse().unwrap()).unwrap();
+    drive.instruct(0, Instruction::Age("1mo at 30C".parse().unwrap())).unwrap();
     let at_once = retried(&mut drive);
     assert!(drive.account(1).slc_cache.unwrap().held > 0);
     // A month moves native levels by 3.5 steps, and those of one bit by less than half a step.
@@ -200,7 +204,7 @@ pub fn one_bit_a_cell_ages_less() {
         &mut native,
         &(0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect::<Vec<_>>(),
     );
-    native.age("1mo at 30C".parse().unwrap()).unwrap();
+    native.instruct(0, Instruction::Age("1mo at 30C".parse().unwrap())).unwrap();
     assert!(retried(&mut native) > 0);
 }
 
@@ -292,10 +296,10 @@ pub fn a_block_that_was_open_has_an_old_and_a_young_part() {
     };
     // Two groups, a year, two more, a year, and two more.
     write(&mut drive, &(0..48).map(of).collect::<Vec<_>>());
-    drive.age("1y at 30C".parse().unwrap()).unwrap();
+    drive.instruct(0, Instruction::Age("1y at 30C".parse().unwrap())).unwrap();
     write(&mut drive, &(48..96).map(of).collect::<Vec<_>>());
     assert_eq!(retries(&mut drive), [48, 0, 0]);
-    drive.age("1y at 30C".parse().unwrap()).unwrap();
+    drive.instruct(0, Instruction::Age("1y at 30C".parse().unwrap())).unwrap();
     write(&mut drive, &(96..144).map(of).collect::<Vec<_>>());
     assert_eq!(retries(&mut drive), [48, 48, 0]);
     let mut restored = new(&config);

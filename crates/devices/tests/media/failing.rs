@@ -2,7 +2,7 @@
 
 use super::{Drive, SECTORS, aged, config, lost, media, new, pages, read_all};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Persist, Prepare};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Request, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ pub fn what_two_lost_dies_take_is_known_stripe_by_stripe() {
             all.extend(changes.iter().cloned());
             let ssd = Ssd::new(&sound(&all), seed).unwrap();
             let mut drive = Drive { ssd, at: 0 };
-            drive.age("4y at 30C".parse().unwrap()).unwrap();
+            drive.instruct(0, Instruction::Age("4y at 30C".parse().unwrap())).unwrap();
             let lost = lost(&read_all(&mut drive));
             (media(&drive).failures.unwrap()[0], lost, pages(&drive))
         };
@@ -137,7 +137,7 @@ pub fn defects_take_pages_until_they_are_written() {
     restored.restore(drive.save().unwrap()).unwrap();
     assert_eq!(lost(&read_all(&mut restored)), gone);
     for page in 0..pages(&drive) {
-        drive.overwrite_untimed(&[page]);
+        drive.overwrite_untimed(&[page], 0);
     }
     assert!(lost(&read_all(&mut drive)).is_empty());
     drive.check().unwrap();
@@ -154,7 +154,7 @@ pub fn few_drives_have_nearly_all_defects() {
     ]);
     let with = (0..300).filter(|seed| {
         let mut ssd = Ssd::new(&config, *seed).unwrap();
-        ssd.age("1y at 30C".parse().unwrap()).unwrap();
+        ssd.instruct(0, Instruction::Age("1y at 30C".parse().unwrap())).unwrap();
         media(&ssd).failures.unwrap()[2] > 0
     });
     let (found, form) = (with.count() as f64 / 300.0, 1.0 - libm::pow(1.0 + mean / shape, -shape));
@@ -174,7 +174,7 @@ pub fn too_many_media_errors_make_a_drive_warn_and_give_up() {
         let mut drive = aged(&sound(&all), &["4y at 30C"]);
         read_all(&mut drive);
         let health = drive.account(1).health;
-        (health.critical_warning(), drive.has_ended())
+        (health.critical_warning(), drive.standing().has_ended)
     };
     assert_eq!(of(&[]), (0, false));
     assert_eq!(of(&[("device.health.rate", json!(1e-4))]), (4, false));

@@ -6,7 +6,7 @@ use super::{
 use crate::common::seeds;
 use devices::ssd::SsdConfig;
 use devices::ssd::media::{Aged, Forecast};
-use devices::{Examine, Persist, Prepare, latency};
+use devices::{Instruction, Model, latency};
 use engine::{Device, Lba, Op, Random, Request, Status, Xoshiro256};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ pub fn what_was_proven_of_a_young_drive_is_not_believed_of_an_old_one() {
     let mut ssd = new(&losing(&[]));
     write(&mut ssd, &[(Op::Write, 0, SECTORS as u32)]);
     assert_eq!(media(&ssd).healed, 0);
-    ssd.age("1y at 40C".parse().unwrap()).unwrap();
+    ssd.instruct(0, Instruction::Age("1y at 40C".parse().unwrap())).unwrap();
     let lost: Vec<u64> = lost_of(&mut ssd).into_iter().collect();
     assert!(lost.len() > 10);
     let all: Vec<_> = lost.iter().map(|page| (Op::Write, page * SECTORS, SECTORS as u32)).collect();
@@ -135,7 +135,7 @@ fn churn(ssd: &mut Drive, timed: bool) {
         write(ssd, &numbers.into_iter().map(of).collect::<Vec<_>>());
     } else {
         for page in numbers {
-            ssd.overwrite_untimed(&[page]);
+            ssd.overwrite_untimed(&[page], 0);
         }
     }
 }
@@ -245,7 +245,7 @@ pub fn an_open_stripe_brings_nothing_back() {
     let mut drive = new(&config);
     let of = |page: u64| (Op::Write, page * SECTORS, SECTORS as u32);
     write(&mut drive, &(0..144).map(of).collect::<Vec<_>>());
-    drive.age("1y at 40C".parse().unwrap()).unwrap();
+    drive.instruct(0, Instruction::Age("1y at 40C".parse().unwrap())).unwrap();
     assert!(!lost_of(&mut drive).is_empty());
     assert_eq!(media(&drive).rebuilt, 0);
 }
@@ -276,7 +276,7 @@ pub fn what_is_erased_is_forgotten() {
     assert!(media(&drive).poisoned > 0);
     let count = pages(&drive);
     for n in 0..4 * count {
-        drive.overwrite_untimed(&[n % count]);
+        drive.overwrite_untimed(&[n % count], 0);
     }
     assert_eq!(media(&drive).poisoned, 0);
     assert!(lost_of(&mut drive).is_empty());
@@ -337,11 +337,11 @@ pub fn cut(drive: &mut Drive) {
     drive.cut(at, &mut done);
     drive.power_on(at + 1_000_000);
     drive.at = at + 1_000_000;
-    while let Some(next) = drive.next_event().filter(|_| !drive.is_ready()) {
+    while let Some(next) = drive.next_event().filter(|_| !drive.standing().is_ready) {
         drive.at = next;
         drive.ssd.advance(next, &mut done);
     }
-    assert!(drive.is_ready());
+    assert!(drive.standing().is_ready);
 }
 
 #[test]

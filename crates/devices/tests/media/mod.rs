@@ -11,7 +11,7 @@ use crate::buffered::small;
 use crate::common::{Closed, configured, run_closed};
 use devices::ssd::media::MediaReport;
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{DeviceConfig, Prepare};
+use devices::{DeviceConfig, Instruction, Model};
 use engine::{Completion, Device, Lba, Op, Random, Request, Status, Time, Xoshiro256};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ fn new(config: &SsdConfig) -> Drive {
 fn aged(config: &SsdConfig, ages: &[&str]) -> Drive {
     let mut drive = new(config);
     for age in ages {
-        drive.age(age.parse().unwrap()).unwrap();
+        drive.instruct(0, Instruction::Age(age.parse().unwrap())).unwrap();
     }
     drive
 }

@@ -4,7 +4,7 @@ use super::losses::cut;
 use super::{Drive, SECTORS, aged, config, media, new, pages, read_all};
 use crate::common::{Closed, run_closed};
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Examine, Persist, Prepare, latency};
+use devices::{Instruction, Model, latency};
 use engine::{Lba, Op, Request, Time};
 use serde_json::{Value, json};
 
@@ -108,11 +108,12 @@ pub fn refreshing_costs_what_the_closed_form_says() {
         let mut drive = new(&config);
         let pages = pages(&drive);
         let bytes = pages as f64 * 4096.0;
-        drive.set_pace(Some(86_400e9 / (writes_per_day * bytes)));
+        let pace = Some(86_400e9 / (writes_per_day * bytes));
+        drive.instruct(0, Instruction::Pace(pace)).unwrap();
         // The same tenth of the drive is written again and again: the rest stays where it is.
         let count = pages * 3;
         let all: Vec<u64> = (0..count).map(|n| n * 7919 % (pages / 10)).collect();
-        drive.overwrite_untimed(&all);
+        drive.overwrite_untimed(&all, 0);
         drive.check().unwrap();
         let report = drive.account(1);
         let days = 3.0 / writes_per_day;
@@ -145,7 +146,7 @@ pub fn a_block_that_is_read_often_is_moved_and_counts_anew() {
     for round in 0..5 {
         let all: Vec<u64> =
             (0..count * 2 / 3).map(|n| (round * count * 2 / 3 + n) % count).collect();
-        drive.overwrite_untimed(&all);
+        drive.overwrite_untimed(&all, 0);
         let make = |n: u64| Request::new(n, Op::Read, Lba(n * 4 * SECTORS), SECTORS as u32);
         drive.serve(1, count / 4, make);
     }
@@ -188,7 +189,7 @@ pub fn a_patrol_decides_alike_in_time_and_without() {
     let mut timed = aged(&config, &["1y at 40C off"]);
     read_one(&mut timed, 64, 0);
     let mut untimed = aged(&config, &["1y at 40C off"]);
-    untimed.age("7d at -40C".parse().unwrap()).unwrap();
+    untimed.instruct(0, Instruction::Age("7d at -40C".parse().unwrap())).unwrap();
     let (timed, untimed) = (refreshed(&timed), refreshed(&untimed));
     assert!(timed > 0 && timed < 51 && timed == untimed, "{timed} {untimed}");
 }
@@ -197,12 +198,12 @@ pub fn a_patrol_decides_alike_in_time_and_without() {
 pub fn a_saved_drive_goes_on_with_its_patrol() {
     let config = scrubbed(&[("device.scrub.drift_limit", json!(11))]);
     let mut drive = new(&config);
-    drive.age("10d at 40C".parse().unwrap()).unwrap();
+    drive.instruct(0, Instruction::Age("10d at 40C".parse().unwrap())).unwrap();
     let mut restored = new(&config);
     restored.restore(drive.save().unwrap()).unwrap();
     for drive in [&mut drive, &mut restored] {
-        drive.reset_counts();
-        drive.age("200d at 40C".parse().unwrap()).unwrap();
+        drive.instruct(0, Instruction::ResetCounts).unwrap();
+        drive.instruct(0, Instruction::Age("200d at 40C".parse().unwrap())).unwrap();
     }
     assert_eq!(media(&drive).moved_blocks, media(&restored).moved_blocks);
     assert_eq!(media(&drive).patrol_reads, media(&restored).patrol_reads);

@@ -117,7 +117,7 @@ impl<'a> Oracle<'a> {
             Stage::Cell(ns) | Stage::Write(ns) => {
                 self.events.insert((now + Time::from(ns), ticket), unit);
             }
-            Stage::Control(_) => unreachable!("packages share no control pins here"),
+            Stage::Instruction(_) => unreachable!("packages share no control pins here"),
             Stage::Bus(ns) => {
                 let bus = self.load.unit_bus[unit] as usize;
                 self.buses[bus].queue.push_back((unit, Time::from(ns), ticket));

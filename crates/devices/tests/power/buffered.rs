@@ -2,7 +2,7 @@
 //! takes.
 
 use crate::drives;
-use devices::Examine;
+use devices::Model;
 use devices::ssd::config::{Persistence, Program, Reclaim, Recovery};
 use devices::ssd::power::PowerReport;
 use devices::ssd::{Geometry, Ssd, SsdConfig};

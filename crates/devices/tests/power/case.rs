@@ -2,7 +2,7 @@
 
 use crate::content::{Content, FILLED, NOTHING, Value};
 use crate::drives;
-use devices::Examine;
+use devices::Model;
 use devices::ssd::ids::{Lpn, Ppn};
 use devices::ssd::{Geometry, Ssd};
 use engine::{Completion, Device, Op, Random, Request, Status, Time, Xoshiro256};
@@ -143,7 +143,7 @@ impl Run {
             self.content.answered(completion.request.id, completion.status.is_ok());
         }
         self.done = done;
-        if self.unseen && self.ssd.is_ready() {
+        if self.unseen && self.ssd.standing().is_ready {
             self.look()?;
         }
         Ok(true)
@@ -153,7 +153,7 @@ impl Run {
     fn look(&mut self) -> Result<(), String> {
         self.unseen = false;
         self.came.recoveries += 1;
-        self.came.ended |= self.ssd.has_ended();
+        self.came.ended |= self.ssd.standing().has_ended;
         self.ssd.audit().map_err(|problem| format!("audit: {problem}"))?;
         // O5: erase counts do not decrease, and marks of worn blocks stay.
         let (erases, retired) = self.ssd.wear_of_blocks();

@@ -5,9 +5,9 @@ use crate::case::Case;
 use crate::depth::depth;
 use crate::drives;
 use crate::search::{drawn, line, tried};
-use devices::Examine;
 use devices::ssd::config::{Persistence, Recovery, Trims};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Instruction, Model};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
 /// Tries `cases` random cases of drives that are `wanted`.
@@ -160,7 +160,7 @@ fn second_half(cuts: bool) -> (Time, f64, f64) {
                     ssd.advance(at, &mut done);
                 }
             }
-            ssd.reset_counts();
+            ssd.instruct(0, Instruction::ResetCounts).unwrap();
         }
         ssd.submit(now, Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8));
         while done.is_empty() {

@@ -1,7 +1,7 @@
 //! The log of the host: random writes on zones, with its own cleaning.
 
 use super::{SMALL, config};
-use devices::{DeviceKind, Model, Report};
+use devices::{DeviceKind, Instruction, Model, Report};
 use engine::{Completion, Device, Lba, Op, Random, Request, Status, Time, Xoshiro256};
 
 const LOG: &str = "adapt = 'log'\nlog.spare = 0.4\nzones.count = 24\n";
@@ -49,7 +49,7 @@ fn programs_that_know_no_zones_are_served_and_spare_space_saves_copies() {
             assert!(answers.iter().all(|it| it.status == Status::Ok));
         };
         ask(&mut *device, &mut now, 3 * pages);
-        device.reset_counts();
+        device.instruct(0, Instruction::ResetCounts).unwrap();
         ask(&mut *device, &mut now, 4 * pages);
         device.audit().unwrap();
         let report = log(&*device, now);

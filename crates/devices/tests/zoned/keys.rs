@@ -1,8 +1,8 @@
 //! Each key of a zoned drive changes a result in the right direction, and what contradicts itself is refused.
 
 use super::{SMALL, ask, closed, config, drive, report, request, settle, write_up_to};
-use devices::Report;
 use devices::ssd::zoned::ZonedDrive;
+use devices::{DeviceKind as _, Report};
 use engine::{Device, Op, Status, Time};
 use options::Setting;
 

@@ -7,7 +7,7 @@ mod power;
 mod times;
 mod windows;
 
-use devices::Examine;
+use devices::Model;
 use devices::Report;
 use devices::ssd::zoned::{ZonedConfig, ZonedDrive};
 use engine::{Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};

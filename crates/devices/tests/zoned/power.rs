@@ -1,7 +1,7 @@
 //! Power cuts: a protected buffer keeps all that was answered, a volatile one what was flushed.
 
 use super::{PAGE, SMALL, ask, closed, drive, request, settle};
-use devices::Examine as _;
+use devices::Model as _;
 use devices::ssd::zoned::{State, ZonedDrive};
 use engine::{Completion, Device, Op, Random, Status, Time, Xoshiro256};
 

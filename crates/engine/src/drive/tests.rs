@@ -1,7 +1,7 @@
 //! The run loop with scripted devices.
 
 use super::*;
-use crate::{Arrival, Breakdown, Lba, Op, Part, Request, Status};
+use crate::{Arrival, Breakdown, Lba, Op, Part, Request, Standing, Status};
 
 /// Completes all requests together, 10 ns after the last submission.
 #[derive(Default)]
@@ -131,8 +131,8 @@ impl Device for Tenfold {
         completions.push(Completion { request, submitted, at: to, breakdown, status });
     }
 
-    fn has_ended(&self) -> bool {
-        self.now >= self.end
+    fn standing(&self) -> Standing {
+        Standing::ended(self.now >= self.end)
     }
 
     fn capacity_sectors(&self) -> u64 {

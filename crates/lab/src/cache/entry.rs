@@ -238,7 +238,7 @@ pub fn restore(
     }
     read_tables(path, &mut tables, tick)?;
     state.return_tables(tables.into_iter().map(|(_, table)| table).collect())?;
-    let pages = device.preparable_pages();
+    let pages = device.facts().pages;
     device.take_up(state)?;
     // For a large drive, auditing every page takes longer than preparing a small one.
     if pages <= MOST_AUDITED { device.audit() } else { Ok(()) }

@@ -4,7 +4,7 @@
 //! device, the load and the contents of its files, the seed if anything is drawn, and a fingerprint
 //! of the engine's sources (`build.rs`). A new config key is included until a test shows that it
 //! has no effect. An entry gets its name once it is complete ([`entry`]); a damaged one is deleted,
-//! and the drive prepared again. A device whose state is only saved in part (`Persist::saves_all`)
+//! and the drive prepared again. A device whose state is only saved in part (`Condition::saves_all`)
 //! is always prepared. Results are bit-identical with and without the cache. Problems with a cache
 //! file never end a run: each is reported once ([`take_notices`]).
 
@@ -23,7 +23,7 @@ pub use shelf::{
 use crate::config::{Experiment, Precondition, RunConfig};
 use crate::precondition::begins_load;
 use crate::steady::Prepared;
-use devices::{Model, Tick};
+use devices::{Instruction, Model, Tick};
 use entry::Head;
 use key::Key;
 use std::ops::ControlFlow;
@@ -59,11 +59,11 @@ impl<'a> Place<'a> {
         device: &dyn Model,
         load: PreparingLoad<'_>,
     ) -> Option<Place<'a>> {
-        if writes(&experiment.run, device.preparable_pages()) < settings.least_writes {
+        if writes(&experiment.run, device.facts().pages) < settings.least_writes {
             return None;
         }
         let (any_seed, own_seed) = key::keys(experiment, load)?;
-        let draws = device.depends_on_seed() || key::load_draws(experiment, load);
+        let draws = device.condition().depends_on_seed || key::load_draws(experiment, load);
         #[expect(
             clippy::disallowed_methods,
             reason = "reports how long a preparation took; no result depends on it"
@@ -123,13 +123,14 @@ impl<'a> Place<'a> {
             match read {
                 Ok(head) => {
                     shelf::used(&path);
+                    let mut tell = |instruction| device.instruct(0, instruction).expect("it rests");
                     if number == 0 && self.any_seed.is_some() {
-                        device.draw_anew();
+                        tell(Instruction::DrawAnew);
                     }
                     let prepared = head.prepared(&self.experiment.run.steady);
-                    device.reset_counts();
+                    tell(Instruction::ResetCounts);
                     if begins_load(&self.experiment.run, prepared.as_ref()) {
-                        device.begin_load();
+                        tell(Instruction::BeginLoad);
                     }
                     return ControlFlow::Continue(Found::State(prepared));
                 }
@@ -155,10 +156,11 @@ impl<'a> Place<'a> {
         let gave_way = is_own && !prepared.is_some_and(Prepared::is_own_load);
         let same = key::keys(self.experiment, load);
         let is_same = same.is_some_and(|(_, own)| own.text() == self.own_seed.text());
-        if device.has_ended() || !is_same || !device.saves_all() {
+        if device.standing().has_ended || !is_same || !device.condition().saves_all {
             return;
         }
-        let seedless = self.any_seed.as_ref().filter(|_| !device.depends_on_seed() && !gave_way);
+        let seedless =
+            self.any_seed.as_ref().filter(|_| !device.condition().depends_on_seed && !gave_way);
         let key = seedless.unwrap_or(&self.own_seed);
         let run = &self.experiment.run;
         let figures = (

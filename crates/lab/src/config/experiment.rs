@@ -13,7 +13,8 @@ use super::{depends, flash, idle, whole};
 use crate::error::{InputError, RunError};
 use crate::fits;
 use devices::ssd::clean::{Cleaner, Custom};
-use devices::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
+use devices::ssd::zoned::Zones;
+use devices::{DeviceConfig, DeviceKind as _, Model, Supplied, Tick, Unbuilt};
 use engine::SECTOR_BYTES;
 use options::{Invalid, Setting};
 use serde::{Deserialize, Serialize};
@@ -193,7 +194,8 @@ impl Experiment {
         let unasked = Supplied { policy: Some(Custom::absent()) };
         let device = self.build_unfilled(&unasked, tick)?;
         // Some addresses of a zone are not writable.
-        let of_zones = device.zones().map(|zones| zones.count * zones.capacity);
+        let of_zones =
+            device.facts().zones.map(Zones::shape).map(|zones| zones.count * zones.capacity);
         Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 

@@ -6,7 +6,7 @@ use super::power_cut::PowerCut;
 use super::precondition::Precondition;
 use super::steady::Steady;
 use super::window::TimelineWindow;
-use devices::DeviceConfig;
+use devices::{DeviceConfig, DeviceKind as _};
 use options::{Duration, Invalid, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 
 use super::run::RunConfig;
 use super::section::Section;
-use devices::DeviceConfig;
+use devices::{DeviceConfig, DeviceKind as _};
 use workloads::{Beyond, WorkloadConfig};
 
 /// Maximum memory of a full-size drive with its content, bytes. It is independent of the machine's

@@ -3,6 +3,7 @@
 use super::order::Order;
 use super::{FAULT_STREAM, Faulty};
 use crate::steady::Rounds;
+use devices::Instruction;
 use devices::ssd::account::FlashCounts;
 use engine::{Random, Time, Xoshiro256};
 use std::collections::VecDeque;
@@ -26,13 +27,14 @@ impl Faulty<'_> {
         for (_, order) in first {
             self.do_scripted(0, order);
         }
-        self.device.reset_counts();
-        self.device.begin_load();
+        for instruction in [Instruction::ResetCounts, Instruction::BeginLoad] {
+            self.device.instruct(0, instruction).expect("counts can begin");
+        }
     }
 
     /// True if the drive is idle, without pending completions.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.late.is_empty() && self.off_until.is_none() && self.device.rests()
+        self.late.is_empty() && self.off_until.is_none() && self.device.condition().rests
     }
 
     /// Executes ageing orders that waited for an idle drive.
@@ -48,10 +50,11 @@ impl Faulty<'_> {
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
         if let Order::Lie(age) = order {
             // Data in the write buffer do not age, because they are written later.
-            self.device.age(*age).map_err(|problem| format!("{order}: {problem}"))?;
+            let done = self.device.instruct(0, Instruction::Age(*age));
+            done.map_err(|problem| format!("{order}: {problem}"))?;
             return Ok(order.clone());
         }
-        let pages = self.device.preparable_pages();
+        let pages = self.device.facts().pages;
         if pages == 0 {
             return Err(format!("{order}: this device has no flash that could age"));
         }
@@ -103,7 +106,7 @@ impl Faulty<'_> {
         while done < writes && !(self.is_stopped)() {
             let count = BATCH.min(writes - done);
             let some: Vec<u64> = (0..count).map(|_| random.below(pages)).collect();
-            self.device.overwrite_untimed(&some);
+            self.device.overwrite_untimed(&some, 0);
             done += count;
         }
         done

@@ -13,10 +13,11 @@ pub(crate) use order::Order;
 use crate::config::Experiment;
 use crate::error::{RunError, reason};
 use crate::{inputs, quoting};
-use devices::Model;
 use devices::latency::UNIT_WAIT;
+use devices::{DeviceKind as _, Instruction, Model};
 use engine::{
-    Breakdown, Completion, Device, Followed, Op, Random, Request, Status, Time, Xoshiro256,
+    Breakdown, Completion, Device, Followed, Op, Random, Request, Standing, Status, Time,
+    Xoshiro256,
 };
 use options::Invalid;
 use order::{Fail, script};
@@ -177,10 +178,10 @@ impl<'a> Faulty<'a> {
                 text = self.age(&order)?.to_string();
             }
             Order::NextUnit(handle) => {
-                if self.off_until.is_some() || !self.device.is_ready() {
+                if self.off_until.is_some() || !self.device.standing().is_ready {
                     return Err("next-unit: the drive has no power, or recovers".to_owned());
                 }
-                self.device.next_unit(now, handle)?;
+                self.device.instruct(now, Instruction::NextUnit(handle))?;
             }
             Order::Reset => {
                 let has_ended = self.wrong.has_ended;
@@ -223,7 +224,7 @@ impl<'a> Faulty<'a> {
     }
 
     fn check_cut(&self) -> Result<(), String> {
-        if self.off_until.is_some() || !self.device.is_ready() {
+        if self.off_until.is_some() || !self.device.standing().is_ready {
             return Err("the power is already off, or the drive is still recovering".to_owned());
         }
         self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())?;
@@ -404,18 +405,15 @@ impl Device for Faulty<'_> {
         self.device.power_on(now);
     }
 
-    fn is_ready(&self) -> bool {
-        self.off_until.is_none() && self.device.is_ready()
-    }
-
-    fn has_ended(&self) -> bool {
-        self.device.has_ended()
-    }
-
-    fn may_refuse(&self) -> bool {
+    fn standing(&self) -> Standing {
         let Wrong { read_only, has_ended, fails, .. } = &self.wrong;
         let fails_changes = || fails.iter().any(|it| matches!(it.op, Op::Write | Op::Trim));
-        *read_only || *has_ended || fails_changes() || self.device.may_refuse()
+        let own = self.device.standing();
+        Standing {
+            is_ready: self.off_until.is_none() && own.is_ready,
+            may_refuse: own.may_refuse || *read_only || *has_ended || fails_changes(),
+            ..own
+        }
     }
 
     fn followed(&self) -> Option<Followed> {
@@ -431,6 +429,7 @@ impl Device for Faulty<'_> {
 impl Faulty<'_> {
     /// Restarts the accounting.
     pub(crate) fn begin_account(&mut self, now: Time) {
-        self.device.begin_account(now);
+        let begun = self.device.instruct(now, Instruction::BeginAccount);
+        begun.expect("an account can begin");
     }
 }

@@ -8,7 +8,7 @@
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
 use crate::snapshot;
-use devices::{Model, Persist, Tick, ssd};
+use devices::{Instruction, Model, Tick, ssd};
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,11 +35,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Storage for a device with state; `None` without a path for the state.
-    pub(super) fn new(
-        run: &RunConfig,
-        backing: Option<&Path>,
-        device: &dyn Persist,
-    ) -> Option<Self> {
+    pub(super) fn new(run: &RunConfig, backing: Option<&Path>, device: &dyn Model) -> Option<Self> {
         let beside = |backing: &Path| {
             let mut name = backing.as_os_str().to_owned();
             name.push(".drive");
@@ -102,7 +98,7 @@ impl Keeper {
     }
 
     /// Saves an idle drive in a separate thread.
-    pub(super) fn save_aside(&mut self, device: &dyn Persist, requests: u64) {
+    pub(super) fn save_aside(&mut self, device: &dyn Model, requests: u64) {
         let Some(state) = device.save() else { return };
         #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
         let now = Instant::now();
@@ -113,7 +109,7 @@ impl Keeper {
     }
 
     /// Saves the idle drive and waits until it is written.
-    pub(super) fn save(&mut self, device: &dyn Persist, requests: u64) -> Result<(), String> {
+    pub(super) fn save(&mut self, device: &dyn Model, requests: u64) -> Result<(), String> {
         self.save_aside(device, requests);
         self.settle()
     }
@@ -131,13 +127,13 @@ impl Keeper {
             } else if is_shut_down {
                 break;
             } else {
-                device.shut_down(now);
+                device.instruct(now, Instruction::ShutDown)?;
                 is_shut_down = true;
             }
         }
         let name = self.path.display().to_string();
         let system = |problem: String| format!("{name}: not saved: {problem}");
-        if !device.rests() {
+        if !device.condition().rests {
             return Err(system("the drive does not become idle".to_owned()));
         }
         self.settle().and_then(|()| self.save(&*device, 0)).map_err(system)

@@ -85,7 +85,7 @@ fn placement(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
 
 /// Zones with data, and common properties.
 fn zones(device: &Faulty<'_>) -> Result<Value, String> {
-    let states = device.device.zone_states();
+    let states = device.device.facts().zones;
     states.map(zones::listed).ok_or_else(|| "zones: this device has none".to_owned())
 }
 
@@ -147,7 +147,7 @@ fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctua
 
 /// Figures of the flash over time, if any.
 fn flash(device: &Faulty<'_>) -> Option<Map<String, Value>> {
-    let figures = device.followed().filter(|_| device.device.preparable_pages() > 0)?;
+    let figures = device.followed().filter(|_| device.device.facts().pages > 0)?;
     let rows = Counter::over_time().into_iter();
     Some(rows.map(|(_, place, name)| (name.to_owned(), json!(figures.0[place]))).collect())
 }

@@ -25,6 +25,7 @@ use crate::results::{Collected, Ran};
 use crate::session::Session;
 use crate::trace::Output;
 use devices::Supplied;
+use devices::ssd::zoned::Zones;
 use doors::Doors;
 use keep::Keeper;
 use nbd::{Control, Export, Orders, Recording, Scale, Server, Setup};
@@ -143,7 +144,7 @@ fn serve(
         || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let mut session = Session::new(experiment, supplied, 1, None, &mut || wanted_still())?;
     session.is_served();
-    let zones = session.device().zones();
+    let zones = session.device().facts().zones.map(Zones::shape);
     if let Some(zones) = &zones {
         zoned::check(experiment, settings, zones)?;
     }

@@ -106,7 +106,7 @@ impl Witness<Faulty<'_>> for Watcher {
         self.fresh.renew(timing.late_share(), amplification);
         if let Some(keeper) = &mut self.keeper
             && keeper.is_due(self.fresh.requests)
-            && device.device.rests()
+            && device.device.condition().rests
         {
             keeper.save_aside(&*device.device, self.fresh.requests);
         }
@@ -133,15 +133,15 @@ impl Witness<Faulty<'_>> for Watcher {
     }
 
     fn zone_limits(&mut self, device: &mut Faulty<'_>) -> Option<ZoneLimits> {
-        device.device.zone_states().map(zones::limits)
+        device.device.facts().zones.map(zones::limits)
     }
 
     fn zones(&mut self, device: &mut Faulty<'_>, query: &ZoneQuery) -> Option<ZoneList> {
-        device.device.zone_states().map(|states| zones::seen(states, query))
+        device.device.facts().zones.map(|states| zones::seen(states, query))
     }
 
     fn zones_altered(&mut self, device: &mut Faulty<'_>, since: u64) -> Option<ZonesAltered> {
-        device.device.zone_states().map(|states| zones::altered(states, since))
+        device.device.facts().zones.map(|states| zones::altered(states, since))
     }
 
     fn look(
@@ -191,7 +191,7 @@ impl Watcher {
                            run.save_drive, and a device that has flash";
             return Err(problem.to_owned());
         };
-        if !device.device.rests() {
+        if !device.device.condition().rests {
             return Err("save: the drive is at work; ask again when it rests".to_owned());
         }
         keeper.save(&*device.device, self.fresh.requests)?;

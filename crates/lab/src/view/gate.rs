@@ -1,14 +1,12 @@
 //! The gate in front of a device: it lets simulated time advance as ordered.
 
 use super::frames::{Frames, What};
-use devices::ssd::Snapshot;
-use devices::ssd::media::Age;
-use devices::ssd::timeline::{Timeline, Window};
-use devices::{Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare, Report};
-use engine::{Completion, Device, Followed, Request, Status, Time};
+use devices::ssd::timeline::Timeline;
+use devices::{Condition, Constants, EnergyReport, Instruction, Looks, Model, Report};
+use engine::{Completion, Device, Followed, Request, Standing, Status, Time};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Control of a run's progress.
+/// Instruction of a run's progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Advance by `frames` steps, with a frame after each.
@@ -155,16 +153,8 @@ impl Device for Gated {
         self.device.power_on(now);
     }
 
-    fn is_ready(&self) -> bool {
-        self.device.is_ready()
-    }
-
-    fn has_ended(&self) -> bool {
-        self.device.has_ended()
-    }
-
-    fn may_refuse(&self) -> bool {
-        self.device.may_refuse()
+    fn standing(&self) -> Standing {
+        self.device.standing()
     }
 
     fn followed(&self) -> Option<Followed> {
@@ -176,76 +166,17 @@ impl Device for Gated {
     }
 }
 
-/// Only an enclosing array coordinates garbage collection.
-impl Cleans for Gated {}
-
-impl Prepare for Gated {
-    fn preparable_pages(&self) -> u64 {
-        self.device.preparable_pages()
+impl Model for Gated {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        self.device.instruct(now, instruction)
     }
 
-    fn memory(&self, share: f64) -> u64 {
-        self.device.memory(share)
+    fn facts(&self) -> Constants<'_> {
+        self.device.facts()
     }
 
-    fn volumes(&self) -> u32 {
-        self.device.volumes()
-    }
-
-    fn holds(&self, page: u64) -> bool {
-        self.device.holds(page)
-    }
-
-    fn overwrite_untimed(&mut self, pages: &[u64]) {
-        self.device.overwrite_untimed(pages);
-    }
-
-    fn overwrites_that_settle(&self) -> u64 {
-        self.device.overwrites_that_settle()
-    }
-
-    fn overwrite_behind(&mut self, pages: &[u64]) {
-        self.device.overwrite_behind(pages);
-    }
-
-    fn age(&mut self, age: Age) -> Result<(), &'static str> {
-        self.device.age(age)
-    }
-
-    fn serve_untimed(&mut self, request: &Request) -> Status {
-        self.device.serve_untimed(request)
-    }
-}
-
-impl Persist for Gated {
-    fn rests(&self) -> bool {
-        self.device.rests()
-    }
-
-    fn saves_all(&self) -> bool {
-        self.device.saves_all()
-    }
-
-    fn save(&self) -> Option<Snapshot> {
-        self.device.save()
-    }
-
-    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
-        self.device.restore(snapshot)
-    }
-}
-
-impl Examine for Gated {
-    fn reset_counts(&mut self) {
-        self.device.reset_counts();
-    }
-
-    fn begin_load(&mut self) {
-        self.device.begin_load();
-    }
-
-    fn begin_account(&mut self, now: Time) {
-        self.device.begin_account(now);
+    fn condition(&self) -> Condition {
+        self.device.condition()
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -254,10 +185,6 @@ impl Examine for Gated {
 
     fn blocks(&self, looks: &mut Looks) {
         self.device.blocks(looks);
-    }
-
-    fn record_operations(&mut self, window: Window) {
-        self.device.record_operations(window);
     }
 
     fn take_operations(&mut self) -> Option<Timeline> {
@@ -270,5 +197,9 @@ impl Examine for Gated {
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.device.energy_report(end)
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        self.device.serve_untimed(request)
     }
 }

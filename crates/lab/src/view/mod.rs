@@ -2,7 +2,7 @@
 //!
 //! It is the run of [`run_with`](crate::run_with) in a separate thread, with its device behind a
 //! [gate](gate): before time advances past the next frame, the gate reads the state of the blocks
-//! (`Examine::blocks`), emits a frame, and waits for the next command. So the view shows the actual
+//! (`Model::blocks`), emits a frame, and waits for the next command. So the view shows the actual
 //! run, with equal results, and runs without a view have no overhead. A frame is a JSON header and
 //! the changed cells (`frames.rs`, `cells.rs`); the page keeps earlier values, so it can go back in
 //! time.

@@ -6,9 +6,10 @@ use crate::device::Model;
 use crate::device::building::{Tick, Unbuilt, go_on};
 use options::{Invalid, Setting};
 use serde::Serialize;
+use std::fmt::Debug;
 
 /// A kind of device, implemented by its options.
-pub trait DeviceKind: Setting + Default + Serialize + Clone {
+pub trait DeviceKind: Setting + Default + Serialize + Clone + Debug + 'static {
     /// Summary in one line.
     const SUMMARY: &'static str;
 
@@ -44,6 +45,19 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// Why not, with the keys to blame.
     fn check_cuts_within(&self) -> Result<(), Invalid> {
         self.check_power_cuts()
+    }
+
+    /// Checks that devices of this kind can be cut as members of an array.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_cuts_in_array(&self) -> Result<(), Invalid> {
+        self.check_power_cuts()
+    }
+
+    /// True if only part of the device holds data at the start.
+    fn is_partly_filled(&self) -> bool {
+        false
     }
 
     /// True if completed writes of such a device survive a power cut without a flush.

@@ -2,6 +2,7 @@
 //! what reports share.
 
 pub mod building;
+pub mod commands;
 mod device_kind;
 pub mod energy;
 #[macro_use]
@@ -20,7 +21,7 @@ pub use energy::EnergyReport;
 pub use kit::arbitration::{QueueAccount, QueueClass};
 pub use kit::memory::MOST_MEMORY;
 pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM, UNREADABLE};
-pub use model::{Cleans, Examine, Model, Persist, Prepare};
+pub use model::{CleaningNow, Condition, Constants, Division, Instruction, Model};
 pub use report_tree::{Field, Formula, Report, counted};
 pub use together::{Job, Run, Writes};
 pub use wear_map::{MOST_CELLS, WearCell, WearMap};

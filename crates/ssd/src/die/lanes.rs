@@ -41,7 +41,7 @@ struct Lane {
     /// The following operation with cache commands: the operation before it, in its last stage.
     tail: Option<Running>,
     bus: u32,
-    /// Control pins shared with other lanes.
+    /// Instruction pins shared with other lanes.
     control: u32,
     /// True if no stage can wait and no other operation begin meanwhile: one event ends the
     /// operation.
@@ -203,7 +203,7 @@ impl Lanes {
                 self.bus_busy_ns[bus] += Time::from(ns);
                 end
             }
-            Stage::Control(ns) => {
+            Stage::Instruction(ns) => {
                 let free_at = &mut self.control_free_at[state.control as usize];
                 *free_at = now.max(*free_at) + Time::from(ns);
                 *free_at
@@ -362,7 +362,7 @@ impl Lanes {
             ends += stage.ns();
             match stage {
                 Stage::Bus(_) => ends.saturating_sub(starts.max(now)),
-                Stage::Cell(_) | Stage::Write(_) | Stage::Control(_) => 0,
+                Stage::Cell(_) | Stage::Write(_) | Stage::Instruction(_) => 0,
             }
         };
         self.plans[running.plan.at()].stages().iter().map(after).sum()

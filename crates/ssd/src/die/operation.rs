@@ -18,21 +18,21 @@ pub enum Stage {
     /// The bus, for this many nanoseconds.
     Bus(u32),
     /// The control pins that packages share, for a command.
-    Control(u32),
+    Instruction(u32),
 }
 
 impl Stage {
     fn cell(self) -> Option<Time> {
         match self {
             Stage::Cell(ns) | Stage::Write(ns) => Some(Time::from(ns)),
-            Stage::Bus(_) | Stage::Control(_) => None,
+            Stage::Bus(_) | Stage::Instruction(_) => None,
         }
     }
 
     /// Duration, ns.
     pub fn ns(self) -> Time {
         match self {
-            Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) | Stage::Control(ns) => {
+            Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) | Stage::Instruction(ns) => {
                 Time::from(ns)
             }
         }
@@ -405,7 +405,7 @@ fn commanded(stages: &[Stage], control_ns: u64) -> Vec<Stage> {
             (_, before) => matches!(before, None | Some(Stage::Write(_))),
         };
         if begins {
-            all.push(Stage::Control(control_ns as u32));
+            all.push(Stage::Instruction(control_ns as u32));
         }
         all.push(*stage);
         before = Some(*stage);

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
     use crate::SsdConfig;
     use crate::config::{Pool, Wear};
-    use crate::device::Prepare;
+    use crate::device::Model;
     use engine::{Device, Random, Xoshiro256};
 
     /// Predicted and actual losses at end of life agree to the block. One write may expire several
@@ -388,9 +388,9 @@ mod tests {
             let mut random = Xoshiro256::new(seed, 0);
             // Expired blocks of the worst pool, before end of life.
             let mut most = 0;
-            while !ssd.has_ended() {
+            while !ssd.standing().has_ended {
                 most = expired(&ssd);
-                ssd.write_untimed(random.below(ssd.preparable_pages()));
+                ssd.overwrite_untimed(&[random.below(ssd.facts().pages)], 0);
             }
             let geometry = ssd.geometry();
             let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);

@@ -510,7 +510,7 @@ impl Geometry {
         }
     }
 
-    /// Control pins of each lane, in bus order: its channel's.
+    /// Instruction pins of each lane, in bus order: its channel's.
     pub fn lane_controls(&self) -> Vec<u32> {
         self.lane_buses().iter().map(|package| package % self.channels).collect()
     }

@@ -5,7 +5,7 @@ mod depth;
 
 use crate::Ssd;
 use crate::config::{Cleaning, Fill, Frontiers, Pace, Program, Reclaim, SnapshotKeys, SsdConfig};
-use crate::device::Prepare;
+use crate::device::Model;
 use crate::ftl::SnapshotsReport;
 use crate::ids::{Lpn, Ppn};
 use engine::{Device, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
@@ -92,7 +92,7 @@ impl Trial {
             self.versions += 1;
             self.drive.insert(*page, self.versions);
         }
-        self.ssd.overwrite_untimed(pages);
+        self.ssd.overwrite_untimed(pages, 0);
         self.follow(made, before);
     }
 

@@ -4,7 +4,7 @@
 
 use super::states::{Changed, Limits, Look, State, Written};
 use super::window::Window;
-use engine::{Op, Status};
+use engine::{Op, Status, ZoneShape};
 use std::collections::VecDeque;
 
 /// A zone.
@@ -44,6 +44,8 @@ pub struct Tally {
 #[derive(Debug, Clone)]
 pub struct Zones {
     limits: Limits,
+    /// Zones that are full before the first request, from the first one on.
+    full: u32,
     each: Vec<Zone>,
     open: u32,
     active: u32,
@@ -73,6 +75,7 @@ impl Zones {
         Zones {
             each: memory::filled(zone, limits.zones as usize),
             limits,
+            full: 0,
             open: 0,
             active: 0,
             windows: 0,
@@ -85,6 +88,7 @@ impl Zones {
 
     /// Fills the first zones, as if a host had written them.
     pub fn fill(&mut self, zones: u32) {
+        self.full = zones;
         for zone in &mut self.each[..zones as usize] {
             (zone.state, zone.pointer, zone.written) = (State::Full, zone.capacity, zone.capacity);
         }
@@ -95,6 +99,17 @@ impl Zones {
     /// Limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The division of a device's addresses into these zones.
+    pub fn shape(&self) -> ZoneShape {
+        ZoneShape {
+            size: self.limits.size,
+            capacity: self.limits.capacity,
+            count: u64::from(self.limits.zones),
+            open: u64::from(self.limits.open),
+            full: u64::from(self.full),
+        }
     }
 
     /// State of a zone.

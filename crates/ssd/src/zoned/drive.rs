@@ -11,11 +11,11 @@ use crate::device::kit::slots::{Slot, Slots};
 use crate::device::latency::{
     BUFFER, BUS, CELL, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
 };
-use crate::device::{Cleans, Examine, Field, Model, Persist, Prepare, Report};
+use crate::device::{Constants, Field, Instruction, Model, Report};
 use crate::die::Sight;
 use engine::{
-    Breakdown, Completion, Device, Distribution, Lba, Op, Request, SECTOR_BYTES, Status, Time,
-    Xoshiro256, ZoneShape,
+    Breakdown, Completion, Device, Distribution, Lba, Op, Request, SECTOR_BYTES, Standing, Status,
+    Time, Xoshiro256,
 };
 use std::collections::VecDeque;
 
@@ -615,9 +615,9 @@ impl Device for ZonedDrive {
         self.clock.go_to(now);
     }
 
-    fn may_refuse(&self) -> bool {
+    fn standing(&self) -> Standing {
         // Any write may miss the write pointer.
-        true
+        Standing { may_refuse: true, ..Standing::default() }
     }
 
     fn capacity_sectors(&self) -> u64 {
@@ -626,38 +626,26 @@ impl Device for ZonedDrive {
     }
 }
 
-impl Cleans for ZonedDrive {}
-
-impl Prepare for ZonedDrive {
-    fn zones(&self) -> Option<ZoneShape> {
-        let limits = self.zones.limits();
-        Some(ZoneShape {
-            size: limits.size,
-            capacity: limits.capacity,
-            count: u64::from(limits.zones),
-            open: u64::from(limits.open),
-            full: u64::from(self.config.full_zones()),
-        })
+impl Model for ZonedDrive {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::ResetCounts => self.reset_counts(),
+            Instruction::BeginAccount => {
+                self.reset_counts();
+                self.since = now;
+                self.busy_before = self.media.busy_ns(now);
+            }
+            other => return other.without_effect(),
+        }
+        Ok(())
     }
-}
 
-impl Persist for ZonedDrive {
+    fn facts(&self) -> Constants<'_> {
+        Constants { zones: Some(&self.zones), ..Constants::default() }
+    }
+
     fn copied(&self) -> Option<Box<dyn Model>> {
         Some(Box::new(self.clone()))
-    }
-}
-
-impl Examine for ZonedDrive {
-    fn reset_counts(&mut self) {
-        self.counts = Counts::default();
-        self.media.reset_work();
-        self.zones.reset_tally();
-    }
-
-    fn begin_account(&mut self, now: Time) {
-        self.reset_counts();
-        self.since = now;
-        self.busy_before = self.media.busy_ns(now);
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -669,15 +657,19 @@ impl Examine for ZonedDrive {
         Ok(())
     }
 
-    fn zone_states(&self) -> Option<&Zones> {
-        Some(&self.zones)
-    }
-
     fn report(&self, end: Time) -> Report {
         let time = end.saturating_sub(self.since);
         let busy = self.media.busy(&self.busy_before, time, end);
         let group_bytes = self.config.group_bytes();
         let section = self.counts.section(&self.zones, self.media.work(), group_bytes, &busy);
         section! { "zones": Field::own(section) }
+    }
+}
+
+impl ZonedDrive {
+    fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+        self.media.reset_work();
+        self.zones.reset_tally();
     }
 }

@@ -7,7 +7,7 @@ use super::config::LogOptions;
 use super::drive::ZonedDrive;
 use super::states::State;
 use crate::device::latency::UNIT_WAIT;
-use crate::device::{Cleans, Examine, Field, Model, Persist, Prepare, Report};
+use crate::device::{Field, Instruction, Model, Report};
 use engine::{Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -394,23 +394,19 @@ impl Device for HostLog {
     }
 }
 
-impl Cleans for HostLog {}
-impl Prepare for HostLog {}
-impl Persist for HostLog {
+impl Model for HostLog {
+    fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::ResetCounts | Instruction::BeginAccount => {
+                self.counts = Counts::default();
+                self.drive.instruct(now, instruction)
+            }
+            other => other.without_effect(),
+        }
+    }
+
     fn copied(&self) -> Option<Box<dyn Model>> {
         Some(Box::new(self.clone()))
-    }
-}
-
-impl Examine for HostLog {
-    fn reset_counts(&mut self) {
-        self.counts = Counts::default();
-        self.drive.reset_counts();
-    }
-
-    fn begin_account(&mut self, now: Time) {
-        self.counts = Counts::default();
-        self.drive.begin_account(now);
     }
 
     fn audit(&self) -> Result<(), String> {

@@ -2,7 +2,8 @@
 
 use super::super::{quietly, samples};
 use super::{Case, must};
-use engine::{Completion, Device, Followed, Observer, Request, Time, drive};
+use devices::DeviceKind as _;
+use engine::{Completion, Device, Followed, Observer, Request, Standing, Time, drive};
 use lab::Until;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -69,8 +70,8 @@ impl Device for Counted<'_> {
         }
     }
 
-    fn has_ended(&self) -> bool {
-        self.device.has_ended()
+    fn standing(&self) -> Standing {
+        self.device.standing()
     }
 
     fn followed(&self) -> Option<Followed> {
@@ -116,7 +117,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
     let context = Context {
         capacity_sectors: device.capacity_sectors(),
         scale: experiment.device.scale(),
-        volumes: device.volumes(),
+        volumes: device.facts().volumes,
         zones: None,
         seed: experiment.run.seed,
         pass: 0,
@@ -151,7 +152,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
     must(counted.submitted == sum.requests + left, || {
         format!("{} submitted, {} answered, {left} left", counted.submitted, sum.requests)
     })?;
-    let ended = counted.device.has_ended();
+    let ended = counted.device.standing().has_ended;
     must(left == 0 || ended, || format!("{left} requests are never answered"))?;
     must(left > 0 || counted.request_ns == sum.latency_ns, || {
         format!(

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 /// An order by handle.
-pub trait Saying: Copy + PartialEq + 'static {
+pub trait Saying: fmt::Debug + Copy + PartialEq + 'static {
     /// Accepted words.
     const EXPECTED: &'static str;
     /// Name of the orders in messages.
