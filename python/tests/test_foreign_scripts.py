@@ -1,9 +1,9 @@
-"""Scripts of FEMU with more than one drive, or with options that are not read."""
+"""Files of other simulators whose parts are not read, or which run for minutes."""
 
 import pytest
 
 from ssdlab import InputError
-from ssdlab.foreign import femu, simplessd
+from ssdlab.foreign import femu, mqsim, simplessd
 
 DRIVE = "-device femu,devsz_mb=64,femu_mode=1"
 
@@ -64,3 +64,17 @@ def test_a_run_without_requests_says_why(tmp_path, ssdlab):
     done = ssdlab("run", path, "--device", "wd-zn540", *filled)
     assert done.returncode == 0, done.stderr
     assert "No request was made" not in done.stdout
+
+
+def test_a_large_drive_of_mqsim_says_that_its_preconditioning_takes_minutes(tmp_path):
+    path = tmp_path / "ssdconfig.xml"
+    for blocks, is_large in ((2048, True), (8, False)):
+        parts = {
+            "Enabled_Preconditioning": "true", "Flash_Channel_Count": 8, "Chip_No_Per_Channel": 4,
+            "Die_No_Per_Chip": 2, "Plane_No_Per_Die": 2, "Block_No_Per_Plane": blocks,
+            "Page_No_Per_Block": 256, "Page_Capacity": 8192,
+        }  # fmt: skip
+        inside = "".join(f"<{name}>{it}</{name}>" for name, it in parts.items())
+        path.write_text(f"<Execution_Parameter_Set>{inside}</Execution_Parameter_Set>")
+        said = mqsim.converted(path)
+        assert ("overwrites 512 GiB" in said and "device.scale=64" in said) == is_large

@@ -41,6 +41,8 @@ POLICIES = {
 #: Number of requests of a flow that is limited by time.
 ENDLESS = 10**9
 SECTOR = 512
+#: Flash size from which preconditioning takes minutes.
+SLOW_GIB = 128
 TIME_UNITS = {"PICOSECOND": None, "NANOSECOND": "ns", "MICROSECOND": "us", "MILLISECOND": "ms"}
 READ = ("Page_Read_Latency_LSB", "Page_Read_Latency_CSB", "Page_Read_Latency_MSB")
 PROGRAM = tuple(name.replace("Read", "Program") for name in READ)
@@ -144,7 +146,8 @@ class _Drive(_Given):
         device["cleaning"] = self._cleaning(device.get("blocks_per_plane", 2048), is_buffered)
         self._levelling(device)
         self._life(device)
-        return toml({"device": device, "run": self._run()}, self.rest())
+        run = self._run()
+        return toml({"device": device, "run": run}, [*_slowness(device, run), *self.rest()])
 
     def _zoned(self) -> str:
         """The zoned drive as TOML: the host cleans it, and the map has one entry per zone."""
@@ -323,6 +326,18 @@ class _Drive(_Given):
         elif yields is not None:
             cleaning["time"] = "interleaved" if yields else "blocking"
         return cleaning
+
+
+def _slowness(device: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """The note on a drive whose preconditioning takes minutes."""
+    size = math.prod(int(device.get(key, 1)) for key in _Drive.WHOLE.values())
+    size = size * int(str(device.get("page_size", "1B"))[:-1]) >> 30
+    if "precondition" not in run or size < SLOW_GIB:
+        return []
+    return [
+        f"preconditioning overwrites {size} GiB until cleaning is steady, which takes minutes: "
+        "--set device.scale=64 simulates a part of the drive in seconds"
+    ]
 
 
 def _workload(path: Path, root: xml.Element) -> str:
