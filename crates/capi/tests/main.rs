@@ -1,5 +1,7 @@
 //! The library from C and C++: programs compiled against the header and run.
 
+mod instructions;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
