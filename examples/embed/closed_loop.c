@@ -56,8 +56,8 @@ int main(int count, char **words)
     while (answered < REQUESTS) {
         const ssdlab_answer *answers;
         size_t many;
-        /* On to the next event: to all that happens at that instant, and no further. */
-        check(drive, ssdlab_advance(drive, ssdlab_next_event_ns(drive), &answers, &many));
+        /* On to the next answer, and no further: the next request comes then. */
+        check(drive, ssdlab_advance_to_answer(drive, SSDLAB_NEVER, &answers, &many));
         answered += many;
         for (size_t i = 0; i < many; i++) {
             latency_ns += answers[i].latency_ns;

@@ -200,6 +200,22 @@ class Drive:
         except OverflowError:
             raise _out_of_range(to_ns=to_ns) from None
 
+    def advance_to_answer(
+        self, to: float | None = None, *, to_ns: int | None = None
+    ) -> list[_core.DriveAnswer]:
+        """`advance` that ends at the next completion, and returns it.
+
+        Steps are fewer and longer than from event to event, as a program needs that submits a
+        request at a completion. Further completions of the same instant may be left to the next
+        step; the list is empty if there is none until `to`. Raises `InputError` as `advance` does.
+        """
+        if to is not None:
+            to_ns = _ns("to", to)
+        try:
+            return self._drive.advance_to_answer(to_ns)
+        except OverflowError:
+            raise _out_of_range(to_ns=to_ns) from None
+
     def advance_table(self, to: float | None = None, *, to_ns: int | None = None) -> Any:
         """`advance` with the completions as a `pyarrow.Table`, one row each.
 

@@ -119,6 +119,26 @@ def test_one_by_one_and_many_are_the_same(drive):
     assert drive.report().host.write.requests == 3
 
 
+def closed_loop(drive, step):
+    """The answers and steps of a loop with four requests outstanding."""
+    draw, answers, asked, steps = random.Random(4), [], 0, 0
+    while len(answers) < 100:
+        while asked < min(100, len(answers) + 4):
+            drive.submit(op=draw.choice(["read", "write"]), offset=draw.randrange(1000) * 4096)
+            asked += 1
+        answers += step(drive)
+        steps += 1
+    return [(it.tag, it.at_ns, it.latency_ns) for it in answers], steps
+
+
+def test_a_closed_loop_steps_to_the_next_answer(drive):
+    by_event, more = closed_loop(drive.clone(), lambda it: it.advance(to_ns=it.next_event_ns()))
+    to_answer, fewer = closed_loop(drive.clone(), lambda it: it.advance_to_answer())
+    assert by_event == to_answer and fewer <= 100 and fewer < more
+    assert drive.advance_to_answer() == [] and drive.now == 0
+    assert drive.advance_to_answer(to=2) == [] and drive.now == 2
+
+
 REFUSED = [
     (
         lambda d: d.submit(at=0.5),
@@ -133,6 +153,8 @@ REFUSED = [
     (lambda d: d.submit(handle=256), "handle up to 254"),
     (lambda d: d.submit(queue=-1), "queue up to 65535"),
     (lambda d: d.advance(to=0.5), "in the past"),
+    (lambda d: d.advance_to_answer(to=0.5), "in the past"),
+    (lambda d: d.advance_to_answer(to_ns=-1), "to_ns -1"),
     (lambda d: d.advance(to=1.7e10), "a drive is used for 500 years"),
     (lambda d: d.submit_many(at=[2, 0.5]), "request 1: 500000000 ns is in the past"),
     (lambda d: d.submit_many(op=["read", "raed"]), 'op "raed"'),

@@ -73,9 +73,15 @@ impl DriveHandle {
         })
     }
 
-    fn step(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<Completion>> {
+    fn step(
+        &self,
+        py: Python<'_>,
+        to_ns: Option<u64>,
+        is_to_answer: bool,
+    ) -> PyResult<Vec<Completion>> {
         self.work(py, |drive, tick| {
             match to_ns {
+                _ if is_to_answer => drive.advance_to_answer(to_ns, tick).map(|_| ())?,
                 Some(to) => drive.advance(to, tick).map(|_| ())?,
                 None => drive.answer_all(tick).map(|_| ())?,
             }
@@ -180,7 +186,12 @@ impl DriveHandle {
 
     /// Advances to a time, or until all requests are complete. Returns the completions.
     fn advance(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<DriveAnswer>> {
-        Ok(self.step(py, to_ns)?.into_iter().map(DriveAnswer).collect())
+        Ok(self.step(py, to_ns, false)?.into_iter().map(DriveAnswer).collect())
+    }
+
+    /// Advances likewise, to the next completion at most. Returns the completions.
+    fn advance_to_answer(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<DriveAnswer>> {
+        Ok(self.step(py, to_ns, true)?.into_iter().map(DriveAnswer).collect())
     }
 
     /// Advances, and returns columns: name, values as bytes of native numbers, and words. With
@@ -190,7 +201,7 @@ impl DriveHandle {
         py: Python<'py>,
         to_ns: Option<u64>,
     ) -> PyResult<Vec<ColumnOf<'py>>> {
-        let answers = self.step(py, to_ns)?;
+        let answers = self.step(py, to_ns, false)?;
         let numbers = |of: &dyn Fn(&Completion) -> u64| {
             PyBytes::new_with(py, answers.len() * 8, |room| {
                 let rows = room.as_chunks_mut().0.iter_mut().zip(&answers);

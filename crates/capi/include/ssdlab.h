@@ -103,6 +103,10 @@ int32_t ssdlab_submit(ssdlab_drive *drive, uint64_t at_ns, const ssdlab_request 
  * then, in their order, until the next call. */
 int32_t ssdlab_advance(ssdlab_drive *drive, uint64_t to_ns, const ssdlab_answer **answers, size_t *count);
 
+/* Lets time pass to the next answer, and to `to_ns` at most, or with SSDLAB_NEVER until everything is answered. Steps are
+ * fewer and longer than from event to event. Another answer of that instant may come with the next call. */
+int32_t ssdlab_advance_to_answer(ssdlab_drive *drive, uint64_t to_ns, const ssdlab_answer **answers, size_t *count);
+
 /* The results so far, as JSON in the schema of `ssdlab run`, until the next report; null after a mistake. */
 const char *ssdlab_report(ssdlab_drive *drive);
 

@@ -233,12 +233,14 @@ impl CDrive {
         })
     }
 
-    /// Advances to a time, or until all requests are complete.
-    pub fn advance(&mut self, to: Option<u64>) -> Result<&[CAnswer], CCode> {
+    /// Advances to a time, or until all requests are complete; to the next completion at most if
+    /// `is_to_answer`.
+    pub fn advance(&mut self, to: Option<u64>, is_to_answer: bool) -> Result<&[CAnswer], CCode> {
         let mut answers = std::mem::take(&mut self.answers);
         answers.clear();
         self.work(|drive| {
             let done = match to {
+                _ if is_to_answer => drive.advance_to_answer(to, &mut further)?,
                 Some(to) => drive.advance(to, &mut further)?,
                 None => drive.answer_all(&mut further)?,
             };

@@ -186,12 +186,42 @@ pub unsafe extern "C" fn ssdlab_advance(
     answers: *mut *const CAnswer,
     count: *mut usize,
 ) -> i32 {
+    // SAFETY: the caller promises the same.
+    unsafe { step(drive, to_ns, false, answers, count) }
+}
+
+/// Advances the drive to the next completion at most, and returns completions.
+///
+/// # Safety
+/// `drive` is null or an open drive; `answers` and `count` are writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_advance_to_answer(
+    drive: *mut CDrive,
+    to_ns: u64,
+    answers: *mut *const CAnswer,
+    count: *mut usize,
+) -> i32 {
+    // SAFETY: the caller promises the same.
+    unsafe { step(drive, to_ns, true, answers, count) }
+}
+
+/// Advances the drive.
+///
+/// # Safety
+/// `drive` is null or an open drive; `answers` and `count` are null or writable.
+unsafe fn step(
+    drive: *mut CDrive,
+    to_ns: u64,
+    is_to_answer: bool,
+    answers: *mut *const CAnswer,
+    count: *mut usize,
+) -> i32 {
     // SAFETY: it is null or an open drive.
     let Some(handle) = (unsafe { drive.as_mut() }) else { return CCode::Argument as i32 };
     if answers.is_null() || count.is_null() {
         return CCode::Argument as i32;
     }
-    let done = handle.advance((to_ns != NEVER).then_some(to_ns));
+    let done = handle.advance((to_ns != NEVER).then_some(to_ns), is_to_answer);
     let (first, length) = done.map_or((null(), 0), |these| (these.as_ptr(), these.len()));
     // SAFETY: neither pointer is null, and the caller promises that both are writable.
     unsafe {

@@ -100,6 +100,8 @@ static void mistakes(void)
     CHECK(ssdlab_submit(drive, 1000, NULL, NULL) == SSDLAB_ARGUMENT);
     CHECK(ssdlab_submit(NULL, 1000, NULL, NULL) == SSDLAB_ARGUMENT);
     CHECK(ssdlab_advance(drive, 1000, NULL, &count) == SSDLAB_ARGUMENT);
+    CHECK(ssdlab_advance_to_answer(drive, 1000, &answers, NULL) == SSDLAB_ARGUMENT);
+    says(drive, ssdlab_advance_to_answer(drive, 999, &answers, &count), SSDLAB_TIME, "in the past");
     CHECK(ssdlab_clone(drive, NULL) == SSDLAB_ARGUMENT);
     CHECK(ssdlab_report(NULL) == NULL && ssdlab_capacity_bytes(NULL) == 0 && ssdlab_now_ns(NULL) == 0);
     CHECK(ssdlab_next_event_ns(NULL) == SSDLAB_NEVER && ssdlab_next_event_ns(drive) == SSDLAB_NEVER);
@@ -224,7 +226,7 @@ static void random_calls(uint64_t calls)
                 refused++;
             break;
         case 3:
-            if (ssdlab_advance(drive, at, &answers, &count) == SSDLAB_OK)
+            if ((draw(2) ? ssdlab_advance : ssdlab_advance_to_answer)(drive, at, &answers, &count) == SSDLAB_OK)
                 answered += count;
             break;
         case 4:

@@ -1,4 +1,4 @@
-//! Instructions of a request from outside: a closed loop that steps a drive from event to event, in Rust and in C,
+//! Instructions of a request from outside: a closed loop that steps a drive from answer to answer, in Rust and in C,
 //! beside the same load of a run. `make test-valgrind`. For the figures of `docs/embed.md`:
 //! `cargo test --release -p capi instructions::a_request -- --ignored --nocapture`.
 
@@ -20,9 +20,14 @@ const REQUESTS: [u64; 2] = [8_192, 24_576];
 /// What stepping costs at most, in percent of a run.
 const MOST: f64 = 15.0;
 
+/// An eighth of the blocks of a shipped drive, which is loaded in a moment.
+const DRIVE: [&str; 2] = ["device.blocks_per_plane=114", "device.capacity=119631MB"];
+
 fn experiment(layers: impl IntoIterator<Item = Layer>) -> Experiment {
     let drive = preset_layer("device", "samsung-pm9a3").unwrap();
-    Experiment::from_layers(&[drive].into_iter().chain(layers).collect::<Vec<_>>()).unwrap()
+    let part = DRIVE.map(|it| set_layer(it).unwrap());
+    let all = [drive].into_iter().chain(part).chain(layers);
+    Experiment::from_layers(&all.collect::<Vec<_>>()).unwrap()
 }
 
 fn run(layers: impl IntoIterator<Item = Layer>) {
@@ -53,8 +58,7 @@ fn steps(drive: Layer, op: Op, requests: u64) {
     (0..OUTSTANDING).for_each(|_| ask(&mut drive));
     let mut answered = 0;
     while answered < requests {
-        let next = drive.next_event().unwrap();
-        let many = drive.advance(next, &mut || ControlFlow::Continue(())).unwrap().len();
+        let many = drive.advance_to_answer(None, &mut || further()).unwrap().len();
         answered += many as u64;
         (0..many).for_each(|_| ask(&mut drive));
     }

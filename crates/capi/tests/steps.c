@@ -27,9 +27,9 @@ int main(int count, char **words)
     if (count != 4)
         return 1;
     snprintf(load, sizeof load, "run.load_drive='%s'", words[2]);
-    const char *settings[] = {load};
+    const char *settings[] = {load, "device.blocks_per_plane=114", "device.capacity=119631MB"};
     ssdlab_drive *drive;
-    if (ssdlab_open("samsung-pm9a3", settings, 1, &drive, message, sizeof message) != SSDLAB_OK)
+    if (ssdlab_open("samsung-pm9a3", settings, 3, &drive, message, sizeof message) != SSDLAB_OK)
         return fprintf(stderr, "%s\n", message), 1;
     const uint8_t op = strcmp(words[1], "read") ? SSDLAB_WRITE : SSDLAB_READ;
     const uint64_t requests = strtoull(words[3], NULL, 10), pages = ssdlab_capacity_bytes(drive) / 4096;
@@ -39,7 +39,7 @@ int main(int count, char **words)
     while (answered < requests) {
         const ssdlab_answer *answers;
         size_t many;
-        if (ssdlab_advance(drive, ssdlab_next_event_ns(drive), &answers, &many) != SSDLAB_OK)
+        if (ssdlab_advance_to_answer(drive, SSDLAB_NEVER, &answers, &many) != SSDLAB_OK)
             return 1;
         answered += many;
         for (; many > 0; many--, asked++)

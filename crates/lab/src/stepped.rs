@@ -347,14 +347,27 @@ impl SteppedDrive {
         to: Time,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<&[Completion], StepError> {
-        if to < self.now {
-            return Err(StepError::Past(to, self.now));
-        }
-        if to > LATEST {
-            return Err(StepError::Late(to));
-        }
-        self.step(to, false, tick)?;
+        self.step(Some(to), false, tick)?;
         self.now = to;
+        Ok(&self.answers)
+    }
+
+    /// Advances to the next completion, and at most to `to`, ns, by default until all submitted
+    /// requests are completed. Fewer and longer steps than from event to event: a closed loop has
+    /// about the cost of a run. Further completions of the same instant may be left to the next
+    /// step.
+    ///
+    /// # Errors
+    /// See [`advance`](Self::advance).
+    pub fn advance_to_answer(
+        &mut self,
+        to: Option<Time>,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<&[Completion], StepError> {
+        self.step(to, true, tick)?;
+        if self.answers.is_empty() {
+            self.now = to.unwrap_or(self.now);
+        }
         Ok(&self.answers)
     }
 
@@ -366,7 +379,7 @@ impl SteppedDrive {
         &mut self,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<&[Completion], StepError> {
-        self.step(Time::MAX, true, tick)?;
+        self.step(None, false, tick)?;
         Ok(&self.answers)
     }
 
@@ -375,14 +388,21 @@ impl SteppedDrive {
         mem::take(&mut self.answers)
     }
 
-    /// Advances to `to`, or until all requests are completed: the loop of a run whose completions
-    /// affect no requests.
+    /// Advances to `to`, or until all requests are completed, or to the next completion: the loop
+    /// of a run whose completions affect no requests.
     fn step(
         &mut self,
-        to: Time,
-        until_answered: bool,
+        to: Option<Time>,
+        is_to_answer: bool,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(), StepError> {
+        let (until_answered, to) = (to.is_none(), to.unwrap_or(Time::MAX));
+        if to < self.now {
+            return Err(StepError::Past(to, self.now));
+        }
+        if to > LATEST && !until_answered {
+            return Err(StepError::Late(to));
+        }
         if !mem::take(&mut self.are_unseen) {
             self.answers.clear();
         }
@@ -425,6 +445,9 @@ impl SteppedDrive {
                 *first = (*first).min(answer.submitted);
                 self.outstanding -= 1;
                 self.collected.record(answer);
+            }
+            if is_to_answer && self.answers.len() > known {
+                break;
             }
             left -= 1;
             if left == 0 {

@@ -1,6 +1,8 @@
 //! A drive stepped by another program: the steps do not change results, and no mistake of the
 //! caller ends the drive.
 
+mod closed;
+
 use crate::common::experiment;
 use crate::depth::depth;
 use engine::{Random, Xoshiro256};
@@ -138,6 +140,11 @@ fn in_steps(
                 1 => drive.now(),
                 _ => drive.now() + random.below(ahead + 1),
             };
+            if random.below(4) == 0 {
+                answers.extend(drive.advance_to_answer(Some(to), &mut further).unwrap());
+                assert!(drive.now() <= to);
+                continue;
+            }
             answers.extend(drive.advance(to, &mut further).unwrap());
             assert!(drive.next_event().is_none_or(|at| at > to), "an event was left at {to}");
         }
