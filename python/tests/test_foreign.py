@@ -140,6 +140,21 @@ def test_what_is_no_flow_of_a_scenario_is_named(files):
     assert found["workload"]["requests"] == 300
 
 
+def test_flows_that_turn_the_cache_off_have_a_drive_without_a_buffer(files):
+    (files / "ssd.xml").write_text(drive(**CACHED))
+    off = FLOW | {"Device_Level_Data_Caching_Mode": "TURNED_OFF"}
+    means = {}
+    for name, flows in (("on", [FLOW]), ("mixed", [FLOW, off]), ("off", [off])):
+        (files / "work.xml").write_text(work(*((SYNTHETIC, flow) for flow in flows)))
+        found = package.Experiment(files / "ssd.xml", workload=files / "work.xml")
+        size = found.to_dict()["device"]["buffer"]["size"]
+        assert (size == "0B") == (name == "off"), (name, size)
+        means[name] = found.run().host.write.mean_us
+    assert means["off"] > 1.5 * means["on"], means
+    said = mqsim.converted(files / "work.xml")
+    assert "the flows turn the data cache off" in said and "Caching_Mode" not in said
+
+
 ZONED = CACHED | {
     "Support_Zone": "true", "Address_Mapping": "ZONE_LEVEL", "Zone_Size": "8",
     "Channel_No_Per_Zone": "2", "Chip_No_Per_Zone": "2", "Die_No_Per_Zone": "2",

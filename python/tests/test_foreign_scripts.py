@@ -60,6 +60,15 @@ def test_a_run_without_requests_says_why(tmp_path, ssdlab):
     path.write_text("[a]\nrw=read\nbs=256k\nzonemode=zbd\nsize=64z\n")
     done = ssdlab("run", path, "--device", "wd-zn540")
     assert "No request was made: reads of zones end where their data end" in done.stdout
+    path.write_text("[a]\nrw=write\nbs=256k\nzonemode=zbd\nsize=1G\n")
+    done = ssdlab("run", path, "--device", "wd-zn540")
+    said = " ".join(done.stdout.split())
+    assert "a job of writes needs a part of one zone (2GiB) or more: size=1z" in said
+    path.write_text("[a]\nrw=write\nbs=256k\nzonemode=zbd\nsize=1z\n")
+    done = ssdlab("run", path, "--device", "wd-zn540")
+    assert done.returncode == 0, done.stderr
+    assert "No request was made" not in done.stdout
+    path.write_text("[a]\nrw=rw\nbs=256k\nzonemode=zbd\nsize=64z\n")
     filled = ["--set", "device.zones.fill=0.5", "--set", "workload.requests=20"]
     done = ssdlab("run", path, "--device", "wd-zn540", *filled)
     assert done.returncode == 0, done.stderr

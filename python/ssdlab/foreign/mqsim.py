@@ -354,13 +354,16 @@ def _workload(path: Path, root: xml.Element) -> str:
     flows = [it for it in scenarios[0].inside if it.name.startswith(FLOWS)]
     others = [it.name for it in scenarios[0].inside if it not in flows]
     notes += [f"not modelled: {name}" for name in others]
+    modes: set[str] = set()
     same_class = len({flow.leaves().get("Priority_Class") for flow in flows}) < 2
     for number, flow in enumerate(flows):
         given = _Given(path, flow.leaves())
         _everywhere(given)
         if same_class:
             given.ignore("Priority_Class")
-        if given.left.get("Device_Level_Data_Caching_Mode", "").upper() == "WRITE_CACHE":
+        mode = given.left.get("Device_Level_Data_Caching_Mode", "").upper()
+        modes.add(mode)
+        if mode == "WRITE_CACHE":
             del given.left["Device_Level_Data_Caching_Mode"]
         if (share := given.number("Initial_Occupancy_Percentage")) is not None:
             filled = max(filled, min(share / 100, 1.0))
@@ -378,7 +381,12 @@ def _workload(path: Path, root: xml.Element) -> str:
         raise InputError(f"{path}: the scenario has no flow")
     workload = streams[0] if len(streams) == 1 else {"kind": "mix", "streams": streams}
     run = {"until": f"{max(ends):.0f}ns"} if ends else {}
-    device = {"fill": filled} if filled else {}
+    device: dict[str, Any] = {"fill": filled} if filled else {}
+    if modes == {"TURNED_OFF"}:
+        device["buffer"] = {"size": "0B"}
+        unused = ": not modelled: Device_Level_Data_Caching_Mode = TURNED_OFF"
+        notes = [note for note in notes if not note.endswith(unused)]
+        notes.append("the flows turn the data cache off: the drive has no buffer")
     return toml({"workload": workload, "run": run, "device": device}, notes)
 
 
