@@ -378,7 +378,11 @@ impl Device for Array {
             is_ready &= is_spread || each.is_ready;
             may_refuse |= each.may_refuse;
         }
-        Standing { is_ready, has_ended: self.members.have_ended(), may_refuse }
+        Standing { is_ready, has_ended: self.has_ended(), may_refuse }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.members.have_ended()
     }
 
     fn followed(&self) -> Option<Followed> {

@@ -187,7 +187,7 @@ impl Members {
     pub fn submit(&mut self, member: usize, request: Request, now: Time) {
         let drive = &mut self.drives[self.each[member].drive as usize];
         drive.submit(now, request);
-        let (next, has_ended) = (drive.next_event(), drive.standing().has_ended);
+        let (next, has_ended) = (drive.next_event(), drive.has_ended());
         self.note(member, next, has_ended);
     }
 
@@ -274,10 +274,10 @@ impl Members {
         let member = self.due.next_from(from, now)?;
         let drive = &mut self.drives[self.each[member].drive as usize];
         drive.advance(now, completed);
-        let (next, has_ended) = (drive.next_event(), drive.standing().has_ended);
+        let (next, has_ended) = (drive.next_event(), drive.has_ended());
         self.note(member, next, has_ended);
         if self.ended == Ended::Unknown {
-            let some = self.drives.iter().any(|drive| drive.standing().has_ended);
+            let some = self.drives.iter().any(|drive| drive.has_ended());
             self.ended = if some { Ended::Some } else { Ended::None };
         }
         Some(member)
@@ -286,7 +286,7 @@ impl Members {
     /// True if a member is at end of life and so refuses some writes.
     #[inline]
     pub fn have_ended(&self) -> bool {
-        self.ended != Ended::None && self.in_use().any(|drive| drive.standing().has_ended)
+        self.ended != Ended::None && self.in_use().any(|drive| drive.has_ended())
     }
 
     /// Coordinates the cleaning of members, if they clean together or in turn.
@@ -460,7 +460,7 @@ impl Members {
                 return Err(format!("member {number} has another next event than the array knows"));
             }
         }
-        if self.ended == Ended::None && self.in_use().any(|drive| drive.standing().has_ended) {
+        if self.ended == Ended::None && self.in_use().any(|drive| drive.has_ended()) {
             return Err("a member has ended, and the array does not know".to_owned());
         }
         Ok(())

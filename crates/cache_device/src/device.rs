@@ -980,6 +980,10 @@ impl Device for Cache {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        self.pair.each().iter().any(|device| device.has_ended())
+    }
+
     fn followed(&self) -> Option<Followed> {
         let mut known = self.pair.each().iter().filter_map(|device| device.followed());
         let first = known.next()?;

@@ -322,7 +322,7 @@ impl Pair {
     #[inline]
     pub fn has_ended(&self) -> bool {
         let [fast, backing] = &self.devices;
-        fast.standing().has_ended || backing.standing().has_ended
+        fast.has_ended() || backing.has_ended()
     }
 
     /// True without outstanding requests other than hits.

@@ -758,6 +758,10 @@ impl Device for Tiers {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        self.devices.iter().any(|device| device.has_ended())
+    }
+
     fn followed(&self) -> Option<Followed> {
         let mut known = self.devices.iter().filter_map(|device| device.followed());
         let first = known.next()?;

@@ -184,7 +184,7 @@ impl Drive {
             until_tick: TICK,
             ticked_at: 0,
             at_once: 0,
-            had_ended: device.standing().has_ended,
+            had_ended: device.has_ended(),
         })
     }
 
@@ -359,7 +359,7 @@ impl Drive {
             };
             let now = self.now;
             let lasts = if goes { interrupt.begin(now, device, &mut completions) } else { 0 };
-            if !self.had_ended && !ended && device.standing().has_ended {
+            if !self.had_ended && !ended && device.has_ended() {
                 ended = true;
                 self.arrival = None;
                 arrival = Time::MAX;

@@ -191,6 +191,11 @@ pub trait Device {
         Standing::default()
     }
 
+    /// [`Standing::has_ended`] alone, which a run asks after every event.
+    fn has_ended(&self) -> bool {
+        self.standing().has_ended
+    }
+
     /// Figures for the time series; `None` without any.
     fn followed(&self) -> Option<Followed> {
         None

@@ -180,7 +180,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn is_over(&self) -> bool {
-        self.device.standing().has_ended || self.amplification.rounds.is_over()
+        self.device.has_ended() || self.amplification.rounds.is_over()
     }
 
     fn serve(&mut self, request: &Request) -> Status {

@@ -38,8 +38,8 @@ pub(crate) fn precondition(
     if run.precondition == Precondition::Steady
         && let Ok(passes) = own
     {
-        because = Some(if device.standing().has_ended { ENDED } else { NO_WRITES });
-        if !device.standing().has_ended {
+        because = Some(if device.has_ended() { ENDED } else { NO_WRITES });
+        if !device.has_ended() {
             match with_workload(device, run, passes, tick)? {
                 ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
                 ControlFlow::Continue(None) => {}

@@ -161,7 +161,7 @@ impl Device for Untimed<'_> {
 
     fn standing(&self) -> Standing {
         let is_over = self.amplification.as_ref().is_some_and(|it| it.rounds.is_over());
-        Standing::ended(self.device.standing().has_ended || is_over)
+        Standing::ended(self.device.has_ended() || is_over)
     }
 
     fn followed(&self) -> Option<Followed> {

@@ -56,6 +56,10 @@ impl Device for WarmUp<'_> {
         self.device.standing()
     }
 
+    fn has_ended(&self) -> bool {
+        self.device.has_ended()
+    }
+
     /// During the warm-up, counters are zero although the drive's state exists.
     fn followed(&self) -> Option<Followed> {
         let mut followed = self.device.followed()?;

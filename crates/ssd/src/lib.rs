@@ -149,8 +149,11 @@ impl Device for Ssd {
 
     fn standing(&self) -> Standing {
         let is_ready = self.power.as_ref().is_none_or(|power| power.serves());
-        let has_ended = self.ftl.has_ended() && is_ready;
-        Standing { is_ready, has_ended, may_refuse: self.ftl.is_worn() }
+        Standing { is_ready, has_ended: self.has_ended(), may_refuse: self.ftl.is_worn() }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ftl.has_ended() && self.power.as_ref().is_none_or(|power| power.serves())
     }
 
     fn followed(&self) -> Option<Followed> {

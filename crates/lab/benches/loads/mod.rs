@@ -122,7 +122,7 @@ pub(crate) const LOADS: [Load; 42] = [
     long(OF_2008, READS_IN_ORDER, "sequential-read", Each(40_940)),
     long(OF_2008, WRITES_IN_ORDER, "sequential-write", Each(165_040)),
     load(BUFFERED, READS, "random-read", &[], Each(2_940)),
-    load(TLC, READS, "random-read", &[], Each(3_740)).often(),
+    load(TLC, READS, "random-read", &[], Each(3_670)).often(),
     load(TLC, WRITES, "random-write", &[], Each(9_700)).often(),
     load(TLC, MIXED, "mixed", &[], Each(4_630)),
     long(TLC, READS_IN_ORDER, "sequential-read", Each(70_740)),
@@ -154,7 +154,7 @@ pub(crate) const LOADS: [Load; 42] = [
     load(DISK, WRITES, "random-write", &[], Each(8_140)),
     load(DISK, READS_IN_ORDER, "sequential-read", &[], Each(4_130)),
     load(DISK, WRITES_IN_ORDER, "sequential-write", &[], Each(3_500)),
-    load(ARRAY, READS, "random-read", &[], Each(3_100)).often(),
+    load(ARRAY, READS, "random-read", &[], Each(3_000)).often(),
     load(FIVE, READS, "random-read", &[], Each(3_120)),
     load(FIVE, WRITES, "random-write", &[], Each(27_660)),
     long(FIVE, READS_IN_ORDER, "sequential-read", Each(48_940)),
@@ -162,7 +162,7 @@ pub(crate) const LOADS: [Load; 42] = [
     load(FIVE_TLC, WRITES, "random-write", &[], Each(39_670)),
     long(FIVE_TLC, READS_IN_ORDER, "sequential-read", Each(127_200)),
     load(LAW, READS, "random-read", &[], Each(1_180)),
-    load(CACHE, READS, "random-read", &[], Beyond(LAW, 570)).often(),
+    load(CACHE, READS, "random-read", &[], Beyond(LAW, 520)).often(),
 ];
 /// The free blocks left by blocking garbage collection last for half a million writes.
 const INTERLEAVED: Load = Load {

@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
         let gave_way = is_own && !prepared.is_some_and(Prepared::is_own_load);
         let same = key::keys(self.experiment, load);
         let is_same = same.is_some_and(|(_, own)| own.text() == self.own_seed.text());
-        if device.standing().has_ended || !is_same || !device.condition().saves_all {
+        if device.has_ended() || !is_same || !device.condition().saves_all {
             return;
         }
         let seedless =

@@ -157,6 +157,10 @@ impl Device for Gated {
         self.device.standing()
     }
 
+    fn has_ended(&self) -> bool {
+        self.device.has_ended()
+    }
+
     fn followed(&self) -> Option<Followed> {
         self.device.followed()
     }
