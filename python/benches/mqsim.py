@@ -4,7 +4,7 @@
 run. Each program reads `ssdconfig.xml` and `workload.xml` with the changes of `LOADS`. A run of the
 short length is subtracted from one of the long length, so neither program's start counts. Runs of
 the two programs alternate; the table has medians of CPU time, and instructions where valgrind is
-there. It is the table of docs/other-programs.md.
+there.
 """
 
 import argparse
