@@ -6,7 +6,7 @@
 use super::due::Due;
 use super::raid::message::{Issue, Purpose, Span};
 use super::steering::Steering;
-use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
 use ssd::device::Model;
 use ssd::device::kit::slots::{Slot, Slots};
 
@@ -286,7 +286,7 @@ impl Members {
     /// True if a member is at end of life and so refuses some writes.
     #[inline]
     pub fn have_ended(&self) -> bool {
-        self.ended != Ended::None && self.in_use().any(|drive| drive.has_ended())
+        self.ended != Ended::None && self.in_use().any(Device::has_ended)
     }
 
     /// Coordinates the cleaning of members, if they clean together or in turn.
@@ -460,7 +460,7 @@ impl Members {
                 return Err(format!("member {number} has another next event than the array knows"));
             }
         }
-        if self.ended == Ended::None && self.in_use().any(|drive| drive.has_ended()) {
+        if self.ended == Ended::None && self.in_use().any(Device::has_ended) {
             return Err("a member has ended, and the array does not know".to_owned());
         }
         Ok(())
