@@ -175,7 +175,7 @@ def test_settings_of_the_map_change_what_its_memory_is(tmp_path):
 
 def test_a_drive_with_all_of_its_map_has_no_knee(tmp_path):
     spans(tmp_path, 1 << 40, scatter=0.002)
-    with pytest.raises(InputError, match="all of the map is at hand"):
+    with pytest.raises(InputError, match="the whole map is in memory"):
         fake.found("span", tmp_path)
 
 

@@ -62,8 +62,7 @@ def test_a_run_without_requests_says_why(tmp_path, ssdlab):
     assert "No request was made: reads of zones end where their data end" in done.stdout
     path.write_text("[a]\nrw=write\nbs=256k\nzonemode=zbd\nsize=1G\n")
     done = ssdlab("run", path, "--device", "wd-zn540")
-    said = " ".join(done.stdout.split())
-    assert "a job of writes needs a part of one zone (2GiB) or more: size=1z" in said
+    assert done.returncode == 2 and "hold no whole zone of 2147483648 bytes: size=1z" in done.stderr
     path.write_text("[a]\nrw=write\nbs=256k\nzonemode=zbd\nsize=1z\n")
     done = ssdlab("run", path, "--device", "wd-zn540")
     assert done.returncode == 0, done.stderr

@@ -185,7 +185,7 @@ def test_a_short_trace_does_not_last_for_ever(drive, tmp_path, ssdlab):
     assert done.returncode == 0 and "unlimited" not in said, done
     # Repeated until the drive has settled, its two writes would take a minute for each seed.
     assert "then overwritten twice at random. The trace writes too little" in said
-    assert "Not judged: the lifetime, which no run tells" in said
+    assert "Not judged: the lifetime, which no run determines" in said
     assert "lifetime at least" in said and "by arithmetic" in said
     done = ssdlab(*words, "--years", 5)
     assert done.returncode == 1

@@ -197,7 +197,7 @@ def test_what_may_fall_may_be_below_0(corpus, tmp_path):
         ("warnings", 7, "not written by ssdlab"),
         ("host.all.std_us", 1e12, "std_us is"),
         ("host.all.breakdown_us.cell", 1e6, "adds up to"),
-        ("host", [], "host is not there"),
+        ("host", [], "host is missing"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(corpus, refused, tmp_path, place, value, said):

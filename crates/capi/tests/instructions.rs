@@ -17,8 +17,8 @@ const ASKED: &str = "SSDLAB_TEST_STEPS";
 const OUTSTANDING: u64 = 32;
 /// Requests of the two runs whose difference is counted.
 const REQUESTS: [u64; 2] = [8_192, 24_576];
-/// What stepping costs at most, in percent of a run.
-const MOST: f64 = 15.0;
+/// What stepping costs at most, in percent of a run, where crates are not optimised together: 9 from Rust, 15 from C.
+const MOST: f64 = 17.0;
 
 /// An eighth of the blocks of a shipped drive, which is loaded in a moment.
 const DRIVE: [&str; 2] = ["device.blocks_per_plane=114", "device.capacity=119631MB"];

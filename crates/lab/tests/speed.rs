@@ -33,7 +33,7 @@ fn sentence() -> String {
     let memory: f64 = memory.and_then(|it| it.parse().ok()).expect("a number");
     format!(
         "{BEGINS}on one core, {} million random reads or {} million steady random writes a second on\na current TLC \
-         drive (`{tlc}`; each write takes {operations:.1} flash operations, with those of cleaning),\nand {} and {} \
+         drive (`{tlc}`; each write takes {operations:.1} flash operations, cleaning included),\nand {} and {} \
          million on the simpler drive of 2008, in {memory:.0} bytes of memory per flash page\n({ENDS}",
         rate(tlc, "random reads"),
         rate(tlc, "random writes"),

@@ -30,7 +30,7 @@ fn impossible_caches_are_refused_with_their_keys() {
         (json!({"mode": "tiered", "line": "512KiB"}), "device.line", "larger than the device"),
         (json!({"tier": {"swaps": 0}}), "device.tier.swaps", "1 to 1024"),
         (json!({"tier": {"gain": 0.5}}), "device.tier.gain", "1 or more"),
-        (json!({"tier": {"half_life": "0s"}}), "device.tier.half_life", "forgotten"),
+        (json!({"tier": {"half_life": "0s"}}), "device.tier.half_life", "forgets all uses"),
         (
             json!({"pinned": "0B-1MiB"}),
             "device.pinned",
