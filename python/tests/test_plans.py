@@ -165,7 +165,7 @@ def test_an_array_of_scaled_drives_is_rebuilt_as_whole_drives():
         (["plan"], "--trace and --load: none is given"),
         (["plan", "--load", "4K reads", "--load-growth", 9], "has no rate that could grow"),
         (["plan", "--load", "4K, 9 IOPS", "--need", "1.5y"], "a plan has whole years"),
-        (["plan", "--load", "4K, 9 IOPS", "--growth", 5], "--growth: of how much?"),
+        (["plan", "--load", "4K, 9 IOPS", "--growth", "5%"], "--growth: of how much?"),
         (["plan", "--load", "4K, 9 IOPS", "--growth", -200], "--growth -200 %: from -99 to"),
         (["plan", "--load", "4K, 9 IOPS", "--need", "40y"], "40 years: from 1 to 15 are planned"),
         (["plan", "--load", "4K, 9 IOPS", "--need", "p99.9=1ms,p99=2ms"], "contradicts itself"),

@@ -18,6 +18,20 @@ from ssdlab.forms import Form
 from ssdlab.plans import growth, schemes, tenants
 from ssdlab.sizing.trial import Goal
 
+
+class Percent(click.types.FloatParamType):
+    """A number of percent, with or without the sign."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number. Raises `BadParameter` for another text."""
+        stated: Any = value.strip().removesuffix("%") if isinstance(value, str) else value
+        return float(super().convert(stated, param, ctx))
+
+
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 TRACE = click.option("--trace", metavar="FILE", type=PATH, help="The trace of the load.")
 DEVICE = click.option(
@@ -50,7 +64,7 @@ DEVICE = click.option(
 @click.option(
     "--growth",
     metavar="PERCENT",
-    type=float,
+    type=Percent(),
     default=0.0,
     show_default=True,
     help="Growth of the data a year.",
@@ -58,7 +72,7 @@ DEVICE = click.option(
 @click.option(
     "--load-growth",
     metavar="PERCENT",
-    type=float,
+    type=Percent(),
     help="Growth of the requests a second a year. [default: as the data]",
 )
 @shared.ONLY
