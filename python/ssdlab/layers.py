@@ -205,6 +205,7 @@ def _inline(where: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
+    shown = "null" if value is None else repr(value)
     raise InputError(
-        f"{where}: a value is a string, a number, a boolean, a list or a dict, not {value!r}"
+        f"{where}: a value is a string, a number, a boolean, a list or a dict, not {shown}"
     )

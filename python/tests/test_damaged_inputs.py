@@ -238,3 +238,14 @@ def test_a_heading_of_iostat_without_writes_is_refused(ssdlab, tmp_path):
     assert "i.txt:1: the heading has r/s and no w/s" in refused_once(
         ssdlab, "ask", tmp_path / "i.txt"
     )
+
+
+def test_a_heading_of_iostat_without_devices_is_no_report(tmp_path):
+    from ssdlab.asking import what
+
+    path, head = tmp_path / "i.txt", "Device r/s rkB/s w/s wkB/s\n"
+    path.write_text(f"{head}sda 1.0 4.0 2.0 8.0\n{head}")
+    assert what.of(str(path), None).load.keys
+    path.write_text(head)
+    with pytest.raises(ssdlab.InputError, match="no report of iostat -x"):
+        what.of(str(path), None)

@@ -44,7 +44,9 @@ def is_json(found: Any) -> bool:
 def read(path: Path, text: str, volume: str | None) -> Asked:
     """The load of one device of the reports; the busiest, if none is named."""
     reports = _of_json(path, text) if text.lstrip().startswith("{") else _of_text(path, text)
-    if not any(reports):
+    # One that was interrupted may end with a heading.
+    reports = [report for report in reports if report]
+    if not reports:
         raise InputError(f"{path}: no report of iostat -x in it: no line has r/s and w/s")
     first_is_boot = len(reports) > 1
     used = reports[1:] if first_is_boot else reports
