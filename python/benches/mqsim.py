@@ -103,7 +103,7 @@ def instructions(command: list[str], folder: Path) -> float:
 
 
 def a_request(measure, source: Path, load: str, runs: int) -> dict[str, float]:
-    """What a request takes of each program: medians of alternating runs."""
+    """Cost of a request in each program: the median of alternating runs."""
     *_, short, long = LOADS[load]
     seen: dict[str, list[float]] = {"MQSim": [], "ssdlab": []}
     with tempfile.TemporaryDirectory() as name:

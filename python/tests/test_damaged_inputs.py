@@ -34,7 +34,7 @@ def zstd(content):
     return pa.compress(content, codec="zstd", asbytes=True)
 
 
-#: Files whose bytes are damaged; those of formats of traces are damaged in the fuzzer of traces.
+#: Files whose bytes are damaged. The fuzzer of traces damages the formats of traces.
 KINDS = {
     **{kind: it for kind, it in doors.KINDS.items() if kind not in doors.FORMATS},
     "bz2": ("t.csv.bz2", bz2.compress(TABLE.encode()), [TRACE]),

@@ -17,8 +17,8 @@ const ASKED: &str = "SSDLAB_TEST_STEPS";
 const OUTSTANDING: u64 = 32;
 /// Requests of the two runs whose difference is counted.
 const REQUESTS: [u64; 2] = [8_192, 24_576];
-/// What stepping costs at most, in percent of a run, where crates are not optimised together: 9 from Rust, 15 from C.
-const MOST: f64 = 17.0;
+/// Most of the additional cost of stepping by door, in percent of a run, where crates are not optimised together.
+const MOST: [(&str, f64); 2] = [("Rust", 10.0), ("C", 16.0)];
 
 /// An eighth of the blocks of a shipped drive, which is loaded in a moment.
 const DRIVE: [&str; 2] = ["device.blocks_per_plane=114", "device.capacity=119631MB"];
@@ -129,12 +129,12 @@ fn a_request_costs_little_more_from_outside() {
             command
         });
         println!("{op}: {run:.0} instructions a request of a run");
-        for (door, each) in [("Rust", each(in_rust("steps", op))), ("C", c)] {
+        for ((door, most), each) in MOST.into_iter().zip([each(in_rust("steps", op)), c]) {
             let more = 100.0 * (each / run - 1.0);
             let line = format!("{op}: {each:.0} from {door}, {more:.1} % more");
             println!("{line}");
             // Far fewer would not have stepped the drive.
-            if !(-MOST..=MOST).contains(&more) {
+            if !(-most..=most).contains(&more) {
                 over.push(line);
             }
         }

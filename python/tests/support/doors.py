@@ -271,7 +271,7 @@ def words(command, path):
 
 
 def judged(done, said=""):
-    """Whether a file was accepted; one that was refused was so in words that are there."""
+    """True if a file was accepted. Asserts that a refusal is one message with a reason."""
     assert "Traceback" not in done.stderr, f"{said}\n{done.stderr}"
     assert done.returncode in (0, 1, 2), f"{said}: {done}"
     if done.returncode != 2:
