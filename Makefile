@@ -135,8 +135,10 @@ nightly-%: export SSDLAB_DEPTH := nightly
 nightly-lints:
 	$(NIGHT) "clippy of the tests" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
+# A row for each program.
 nightly-rust:
-	$(NIGHT) "tests of Rust at full size" $(CARGO_TEST) --no-fail-fast $(EVERY)
+	$(CARGO_TEST) --no-fail-fast $(EVERY) \
+	  --config 'target."cfg(all())".runner = ["$(CURDIR)/.ci/step", "--record-each", "tests at full size"]'
 
 nightly-budgets:
 	$(NIGHT) "budgets of all loads" $(MAKE) test-valgrind
