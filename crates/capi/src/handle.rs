@@ -84,6 +84,7 @@ pub struct CAnswer {
 const _: () = assert!(LATENCY_PARTS.len() <= PARTS);
 
 impl From<&Completion> for CAnswer {
+    #[inline]
     fn from(it: &Completion) -> CAnswer {
         let mut parts_ns = [0; PARTS];
         parts_ns[..LATENCY_PARTS.len()].copy_from_slice(it.breakdown.parts());
@@ -139,19 +140,23 @@ fn refusal(error: &StepError) -> CRefusal {
 }
 
 /// Runs `work`; a panic becomes an error.
+#[inline]
 pub fn guarded<T>(work: impl FnOnce() -> Result<T, CRefusal>) -> Result<T, CRefusal> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        if let Some(none) = panic.downcast_ref::<NoMemory>() {
-            return Err((CCode::System, lab::no_memory(none)));
-        }
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-        let version = env!("CARGO_PKG_VERSION");
-        let problem = format!(
-            "internal error: {words}. This is a defect of ssdlab {version}: please report it"
-        );
-        Err((CCode::Internal, problem))
-    })
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(caught(&*panic)))
+}
+
+/// The error of a panic.
+#[cold]
+fn caught(panic: &(dyn std::any::Any + Send)) -> CRefusal {
+    if let Some(none) = panic.downcast_ref::<NoMemory>() {
+        return (CCode::System, lab::no_memory(none));
+    }
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    let version = env!("CARGO_PKG_VERSION");
+    let problem =
+        format!("internal error: {words}. This is a defect of ssdlab {version}: please report it");
+    (CCode::Internal, problem)
 }
 
 /// A device by name or TOML file, with settings that override it.
@@ -197,6 +202,7 @@ impl CDrive {
 
     /// Calls `work` with the drive and stores its message. After a failure of the library the drive
     /// is gone.
+    #[inline]
     pub fn work<T>(
         &mut self,
         work: impl FnOnce(&mut SteppedDrive) -> Result<T, StepError>,
@@ -207,9 +213,7 @@ impl CDrive {
             None => Err((CCode::Internal, "the drive has failed before: close it".to_owned())),
         });
         done.map_err(|(code, problem)| {
-            if code == CCode::Internal {
-                self.drive = None;
-            }
+            self.drive.take_if(|_| code == CCode::Internal);
             self.message = text(&problem);
             code
         })
@@ -221,6 +225,7 @@ impl CDrive {
     }
 
     /// Submits a request.
+    #[inline]
     pub fn submit(&mut self, at: u64, asked: &CRequest) -> Result<u64, CCode> {
         let CRequest { offset, bytes, op, handle, queue, fua, .. } = *asked;
         self.work(|drive| {
@@ -235,6 +240,7 @@ impl CDrive {
 
     /// Advances to a time, or until all requests are complete; to the next completion at most if
     /// `is_to_answer`.
+    #[inline]
     pub fn advance(&mut self, to: Option<u64>, is_to_answer: bool) -> Result<&[CAnswer], CCode> {
         let mut answers = std::mem::take(&mut self.answers);
         answers.clear();
@@ -269,7 +275,6 @@ impl CDrive {
 
     /// A clone of the drive.
     pub fn cloned(&mut self) -> Result<CDrive, CCode> {
-        let drive = self.work(|drive| drive.try_clone())?;
-        Ok(CDrive { drive: Some(drive), ..CDrive::default() })
+        self.work(|it| it.try_clone()).map(|it| CDrive { drive: Some(it), ..CDrive::default() })
     }
 }

@@ -43,6 +43,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq",
         "ssdiq-gc",
         "ssdiq-load",
+        "saturation",
         "qlc-iu",
         "cliff",
         "drives",
