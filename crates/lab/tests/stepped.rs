@@ -165,11 +165,14 @@ fn written(path: &std::path::Path, asked: &[(Time, HostRequest)]) {
 
 /// The sections common to a run and a stepped drive, each figure once.
 fn told(results: &str) -> String {
-    let mut told: Value = serde_json::from_str(results).unwrap();
+    stripped(serde_json::from_str(results).unwrap()).to_string()
+}
+
+fn stripped(mut told: Value) -> Value {
     for section in ["experiment", "elapsed", "workload", "warnings", "steady_state"] {
         told.as_object_mut().unwrap().remove(section);
     }
-    told.to_string()
+    told
 }
 
 /// Each partition of time begins with a clone of one prepared drive.
@@ -202,8 +205,13 @@ fn any_steps_give_the_bits_of_a_run() {
         for partition in 0..depth(1, 2, 1000) {
             let mut drive = drive.try_clone().unwrap();
             let answers = in_steps(&mut drive, &asked, &mut random);
-            assert!(told(&drive.report().to_string()) == run, "{name}, partition {partition}");
-            assert!(*first.get_or_insert_with(|| answers.clone()) == answers, "{name}");
+            let report = stripped(drive.report());
+            // Text of the first is compared with the run; to read it again costs more than to step.
+            let (known, reported) = first.get_or_insert_with(|| {
+                assert!(told(&report.to_string()) == run, "{name}");
+                (answers.clone(), report.clone())
+            });
+            assert!(*known == answers && *reported == report, "{name}, partition {partition}");
         }
         devices += 1;
     }
@@ -269,8 +277,8 @@ fn smaller(preset: &str) -> Vec<String> {
         "null" | "zeus-linear" | "intel-p4800x" | "atlas10k" | "barracuda" | "cheetah9lp"
         | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" | "hybrid-disk"
         | "nvram-raid5" => &[],
-        // A log of the host turns writes at random into appends to zones.
-        "wd-zn540" => &["device.adapt=log"],
+        // A log of the host turns writes at random into appends to zones. All zones take a second to clone.
+        "wd-zn540" => &["device.adapt=log", "device.zones.count=64"],
         name if name.contains("-array-") => {
             &["device.member.blocks_per_plane=32", "run.precondition=random:1"]
         }
