@@ -177,7 +177,7 @@ TIMED = ("ssdiq-load", "drives")
 #: Those that take longest, also in the quick form: at night.
 LONG = (
     *("qlc-iu", "tradeoffs", "flashdisk", "media", "figure6", "figure7", "warp", "kv-offload"),
-    *("table5", "table7", "cliff", "ssdiq", "ssdiq-gc", "paging", "tpcc", "raid"),
+    *("table5", "table7", "cliff", "ssdiq", "ssdiq-gc", "saturation", "paging", "tpcc", "raid"),
 )
 
 
