@@ -137,6 +137,11 @@ _OTHERS = (
 )
 
 
+def name_of(path: Path) -> str | None:
+    """The form of a file that ssdlab wrote, such as "the JSON of ssdlab compare"; else None."""
+    return next((form.what for form in ALL if form.is_of(path)), None)
+
+
 def is_special(path: Path) -> bool:
     """True for a device or pipe, which is written to directly."""
     try:
@@ -166,9 +171,8 @@ def refuse_foreign(path: Path, *forms: Form) -> None:
 def foreign(path: Path) -> str:
     """Description of a file that is not replaced, without quoting its content."""
     try:
-        for form in ALL:
-            if form.is_of(path):
-                return f"is there already, and is {form.what}"
+        if (what := name_of(path)) is not None:
+            return f"is there already, and is {what}"
         with path.open("rb") as file:
             head = file.read(4096)
     except OSError as error:

@@ -60,6 +60,11 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
         part = {"device": foreign.drive_of, "workload": foreign.load_of}[section](name)
         return (from_experiment(name) if part is None else part)[0]
+    if os.path.splitext(name)[1] == ".json":
+        from ssdlab.results import Results
+
+        Results.load(name)  # names the command for a file without results
+        raise InputError(f"{name}: results, not a file of a {section}")
     layer = layers.from_file(name)
     return _solved(layer) if section == "device" and is_sheet(layer.text) else layer
 

@@ -83,6 +83,17 @@ def test_verdicts():
     assert overall.difference_percent == pytest.approx(100 * ((0.909 * 1.51) ** 0.5 - 1), rel=0.01)
     drawn = figures.differences(both)
     assert [*drawn.x.words] == ["w", "v"] and svg.figure(drawn)
+    assert drawn.title == "b against a"
+    assert drawn.series[0].ranges[1] == pytest.approx((48.52, 53.48), abs=0.01)
+
+
+def test_a_comparison_of_policies_says_that_nothing_was_cleaned(ssdlab, tmp_path):
+    words = ["--set", "workload.requests=300", "--repeat", 2, "--json", "it.json"]
+    done = ssdlab("compare", "greedy", "fifo", *words)
+    assert "Warning: B nothing_cleaned: " in done.stdout
+    assert "(in 2 of 2 runs)" in " ".join(done.stdout.split())
+    assert [*json.loads((tmp_path / "it.json").read_text())["warnings"]] == ["A", "B"]
+    assert "but the JSON of ssdlab compare" in ssdlab("report", "it.json").stderr
 
 
 @pytest.mark.parametrize(

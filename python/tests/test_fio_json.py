@@ -126,3 +126,12 @@ def test_a_preset_runs_the_jobs_of_the_measurement(ssdlab, tmp_path):
 def test_wrong_files_are_refused(text, words, said, refused, tmp_path):
     (tmp_path / "fio.json").write_text(text)
     assert said in refused("compare", "fio.json", "samsung-pm9a3", *words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["why"], ["report"], ["view"], ["sweep"], ["run", "--workload"]],
+)
+def test_commands_that_take_no_results_of_fio_name_those_that_do(words, refused, tmp_path):
+    (tmp_path / "fio.json").write_text(json.dumps(MEASURED))
+    assert "`ssdlab ask FILE`" in refused(*words, "fio.json")

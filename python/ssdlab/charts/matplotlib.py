@@ -242,6 +242,9 @@ def _bars(axis: Any, figure: Figure) -> None:
             continue
         if figure.horizontal:
             axis.barh(positions, values, thick, left=foot, **look)
+            for y, ends in zip(positions, line.ranges, strict=False):
+                if ends is not None:
+                    axis.plot([*ends], [y, y], color="black", linewidth=1.5, label="_")
         else:
             axis.bar(positions, values, thick, bottom=foot, **look)
         for x, value in zip(line.x, values, strict=True):

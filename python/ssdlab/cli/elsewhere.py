@@ -52,6 +52,12 @@ COMMANDS: Mapping[str, str] = {
     "workloads": "`ssdlab list workloads`",
 }
 
+#: Hint for the name of a file in the place of a command.
+FILE = (
+    "`ssdlab run FILE` runs an experiment or a job of fio, `ssdlab trace info FILE` describes a "
+    "trace, `ssdlab ask FILE` finds a drive for a trace or results of fio"
+)
+
 #: Options of other programs with their equivalents; the first that the command has is used. A text
 #: without `--` is printed as is.
 OPTIONS: Mapping[str, Sequence[str]] = {

@@ -271,7 +271,7 @@ def _compared(
         len(seeds),
         changed(*experiments),
         _rows(*flat),
-        {name: _warnings(results) for name, results in zip("AB", runs, strict=True)},
+        {name: distinct_warnings(results) for name, results in zip("AB", runs, strict=True)},
         [results[0] for results in runs],
     )
 
@@ -299,7 +299,7 @@ def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Co
         results = simulated.results or experiment.run()
         titles.append(str(experiment.to_dict()["title"]))
         flats.append(table.flat(results.to_dict()))
-        warnings[name] = _warnings([results])
+        warnings[name] = distinct_warnings([results])
     rows = _rows([flats[0]], [flats[1]])
     if not any(row.name in _shown() or _is_of_class(row.name) for row in rows):
         jobs = next(measured.load(it).jobs for it in (a, b) if measured.is_fio(it))
@@ -379,7 +379,7 @@ def run_points(
     return found
 
 
-def _warnings(repeated: Sequence[Results]) -> list[str]:
+def distinct_warnings(repeated: Sequence[Results]) -> list[str]:
     """Distinct warnings, with the number of runs that have each."""
     found: dict[str, str] = {}
     runs: dict[str, int] = {}

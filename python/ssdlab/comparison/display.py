@@ -52,9 +52,7 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
             difference,
             *([Text(note, style="bold" if row.significant else "dim")] if repeated else []),
         )
-    messages = [f"{side} {it}" for side, said in found.warnings.items() for it in said]
-    warned = [it for it in [warning_lines(messages)] if it is not None]
-    return rendered(console, [head, *([changes] if found.changed else []), rows, *warned])
+    return rendered(console, [head, *([changes] if found.changed else []), rows, *_warned(found)])
 
 
 def _with_margin(value: float, margin: float | None, is_time: bool) -> str:
@@ -74,7 +72,12 @@ def grid_table(found: Grid, file: IO[str]) -> str:
     head = Text(f"A  {grid.title(found.a)}\nB  {grid.title(found.b)}", style="bold")
     seeds = f"{len(found.seeds)} seeds for both; mean of the paired differences, 95 % confidence"
     head.append(f"\n{seeds} interval", style="dim")
-    return rendered(console, [head, *(_of(found, it) for it in found.objectives)])
+    return rendered(console, [head, *(_of(found, it) for it in found.objectives), *_warned(found)])
+
+
+def _warned(found: Comparison | Grid) -> list[RenderableType]:
+    lines = warning_lines([f"{side} {it}" for side, said in found.warnings.items() for it in said])
+    return [] if lines is None else [lines]
 
 
 def _of(found: Grid, objective: Objective) -> RenderableType:

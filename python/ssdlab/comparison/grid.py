@@ -11,13 +11,13 @@ import os
 import re
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
-from ssdlab.comparison import MAX_REPEATS, load, run_points
+from ssdlab.comparison import MAX_REPEATS, distinct_warnings, load, run_points
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
@@ -99,6 +99,8 @@ class Grid:
     seeds: Sequence[int]
     objectives: Sequence[Objective]
     cells: Sequence[Cell]
+    #: Warnings of the runs of A and of B: each kind once, with the number of runs that have it.
+    warnings: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, objective: Objective) -> list[Cell]:
         """The cells of a metric, one per condition."""
@@ -127,6 +129,7 @@ class Grid:
             "b": self.b,
             "seeds": [*self.seeds],
             "confidence": CONFIDENCE,
+            "warnings": self.warnings,
             "cells": [cell.to_dict() for cell in self.cells],
             "overall": [
                 {
@@ -275,12 +278,14 @@ def compare_over(
                 for axis, value in zip(axes, values, strict=True)
             )  # fmt: skip
             at = slice(position * repeat, (position + 1) * repeat)
-            runs = [flat[:half][at], flat[half:][at]]
-            if any(row.get(objective.column) is None for each in runs for row in each):
+            rows = [flat[:half][at], flat[half:][at]]
+            if any(row.get(objective.column) is None for each in rows for row in each):
                 raise InputError(f"{words}: has no {objective.column}")
-            pair = [[float(row[objective.column]) for row in each] for each in runs]
+            pair = [[float(row[objective.column]) for row in each] for each in rows]
             cells.append(Cell(words, objective, *pair))
-    return Grid(a, b, seeds, goals.objectives, cells)
+    runs = [found[point.key] for point in points]
+    warned = {"A": distinct_warnings(runs[:half]), "B": distinct_warnings(runs[half:])}
+    return Grid(a, b, seeds, goals.objectives, cells, warned)
 
 
 def _seed(base: Base, axes: Sequence[Axis], values: Sequence[Any]) -> int:

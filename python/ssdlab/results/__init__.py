@@ -12,6 +12,8 @@ from ssdlab.optional import required
 from ssdlab.results.records import KINDS, Elapsed, Flash, Host, Part, Record, Wear
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ssdlab.results.plots import Plots
     from ssdlab.under_load import UnderLoad
     from ssdlab.why import Why
@@ -78,7 +80,7 @@ class Results(Part):
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
         data = reading.parsed(file, reading.text(file))
         if not isinstance(data, dict) or "schema" not in data or "host" not in data:
-            raise InputError(f"{file}: not results of ssdlab run")
+            raise InputError(f"{file}: {_instead(file, data)}")
         if data["schema"] != SCHEMA:
             schema = data["schema"]
             raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")
@@ -215,6 +217,17 @@ class Results(Part):
         in_pages: float | None = flash.get("write_amplification")
         in_bytes: float | None = flash.get("write_amplification_bytes", in_pages)
         return in_bytes
+
+
+def _instead(file: Path, data: object) -> str:
+    """Description of a file of JSON without results, and the commands that read it."""
+    if isinstance(data, dict) and "fio version" in data:
+        return (
+            "these are results of fio: `ssdlab compare FILE DEVICE` simulates the same jobs, "
+            "`ssdlab ask FILE` finds a drive for them"
+        )
+    what = forms.name_of(file)
+    return "not results of ssdlab run" + (f", but {what}" if what else "")
 
 
 def _html_row(tag: str, cells: list[str]) -> str:

@@ -14,6 +14,9 @@ from ssdlab.results import Results
 from ssdlab.results.records import Record
 from ssdlab.units import count, decimal_size, dollars, significant
 
+#: Beginning of the notice of an option of fio that does nothing here.
+IGNORED = "fio_ignored_"
+
 
 def warm_up(results: Results) -> Text | None:
     """Remark on excluded warm-up requests."""
@@ -71,8 +74,12 @@ def notices(results: Results) -> Text | None:
     found = dict(results.get("workload", {}).get("notices", {}))
     for warning in results.get("warnings") or []:  # mentioned there
         found = {name: n for name, n in found.items() if name not in warning["figures"]}
-    notes = [f"{count(number)} {name}" for name, number in found.items() if number]
-    return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+    found = {name: n for name, n in found.items() if n}
+    counts = [f"{count(n)} {name}" for name, n in found.items() if not name.startswith(IGNORED)]
+    without = [name.removeprefix(IGNORED) for name in found if name.startswith(IGNORED)]
+    notes = [f"the workload had {', '.join(counts)}"] if counts else []
+    notes += [f"no effect here: fio's {', '.join(without)}"] if without else []
+    return Text(f"Note: {'; '.join(notes)}", style="yellow") if notes else None
 
 
 def silence(results: Results) -> Text | None:
