@@ -273,7 +273,9 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
             if here is None and near:
                 here = f"did you mean {' or '.join(near)}?"
             elif here is None and os.path.isfile(name):
-                here = elsewhere.FILE if ctx.parent is None else f"before a file: {', '.join(known)}"
+                here = (
+                    elsewhere.FILE if ctx.parent is None else f"before a file: {', '.join(known)}"
+                )
             ctx.fail(f'there is no command "{name}"; {here or "commands: " + ", ".join(known)}')
         return super().resolve_command(ctx, args)
 

@@ -277,11 +277,11 @@ def _nothing(facts: Facts) -> Verdict | None:
     ratio = facts.mean / facts.fastest if facts.fastest else 0.0
     beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
-    slowest = f"{said} " if (said := tail(facts.results)) else ""
+    slowest = f" {said}" if (said := tail(facts.results)) else ""
     return Verdict(
         "nothing",
-        f"Below saturation: the mean latency is {readable.time(facts.mean)}{beside}.",
-        f"{slowest}{_waits(facts)[0].upper()}{_waits(facts)[1:]} of the mean is waiting.{load}",
+        f"Below saturation: the mean latency is {readable.time(facts.mean)}{beside}.{slowest}",
+        f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of the mean is waiting.{load}",
     )
 
 
