@@ -1,11 +1,11 @@
-"""Tables of Arrow whose columns say their units, for results, sweeps and comparisons.
+"""Tables of Arrow whose columns say their units, for results, sweeps and other answers with rows.
 
 The unit of a column stands in its metadata: `table.schema.field("mean_us").metadata[b"unit"]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ssdlab.optional import required
@@ -64,4 +64,49 @@ def of_rows(rows: Sequence[Mapping[str, Any]], what: str) -> Any:
     """The rows as a `pyarrow.Table` with units; raises `InputError` in the name of `what` without
     pyarrow.
     """
-    return with_units(required("pyarrow", what).Table.from_pylist([dict(row) for row in rows]))
+    pyarrow = required("pyarrow", what)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return with_units(pyarrow.table({name: [row.get(name) for row in rows] for name in names}))
+
+
+class Table:
+    """Base of answers with rows: tables for pandas, polars and every consumer of Arrow."""
+
+    #: Key of the rows in `to_dict`.
+    ROWS = "rows"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in the form of the command's JSON."""
+        raise NotImplementedError
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The rows of the table; a column of a part is named by its path, such as `a.mean`."""
+        return [dict(_flat(row, "")) for row in self.to_dict()[self.ROWS]]
+
+    def to_pandas(self) -> Any:
+        """The table as a `pandas.DataFrame`. Raises `InputError` without pandas."""
+        pandas = required("pandas", f"{type(self).__name__}.to_pandas")
+        return pandas.DataFrame(self.table_rows())
+
+    def to_arrow(self) -> Any:
+        """The table as a `pyarrow.Table`, each unit in its column's metadata.
+
+        Raises `InputError` without pyarrow.
+        """
+        return of_rows(self.table_rows(), f"{type(self).__name__}.to_arrow")
+
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`. Raises `InputError` without polars."""
+        return required("polars", f"{type(self).__name__}.to_polars").from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table for any Arrow consumer."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def _flat(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

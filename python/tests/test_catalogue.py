@@ -229,3 +229,11 @@ def test_a_page_with_code_is_parted_at_its_headings_only():
     parts = [it for it in pages.sections() if it.page == "shell"]
     headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", pages.pages()["shell"]))
     assert [it.heading for it in parts] == headings
+
+
+def test_the_examples_of_the_docs_are_copied_once(ssdlab, tmp_path):
+    assert "`ssdlab docs --examples .`" in ssdlab("run", "examples/raid5.toml").stderr
+    copied = ssdlab("docs", "--examples", ".").stdout.splitlines()
+    assert {"examples/raid5.toml", "notebooks/first-results.ipynb"} < {*copied}
+    assert all((tmp_path / it).read_bytes() == (DOCS.parent / it).read_bytes() for it in copied)
+    assert "examples: is there already" in ssdlab("docs", "--examples", ".").stderr

@@ -21,9 +21,7 @@ VARY = ["--vary", "workload=random-write,zipf-mixed"]
 
 
 def test_a_cleaner_against_greedy_over_workloads(ssdlab, tmp_path):
-    done = ssdlab(
-        "compare", "greedy", "random", *SET, *VARY, "--repeat", 3, "--json", "it.json"
-    )  # fmt: skip
+    done = ssdlab("compare", "greedy", "random", *SET, *VARY, "--repeat", 3, "--json", "it.json")
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "it.json").read_text())
     assert found["seeds"] == [42, 43, 44]
@@ -38,15 +36,14 @@ def test_a_cleaner_against_greedy_over_workloads(ssdlab, tmp_path):
     import ssdlab as package
 
     def run(policy, seed):
-        settings = SETTINGS | {"cleaning.policy": policy}
-        results = package.run(workload="zipf-mixed", set=settings, seed=seed)
-        return results.flash.write_amplification_bytes
+        own = SETTINGS | {"cleaning.policy": policy}
+        flash = package.run(workload="zipf-mixed", set=own, seed=seed).flash
+        return flash.write_amplification_bytes
 
     pairs = [(run("greedy", seed), run("random", seed)) for seed in (42, 43, 44)]
     assert cells[1]["a"]["values"] == [a for a, _ in pairs]
-    mean = statistics.fmean(a for a, _ in pairs)
-    half = 100 * margin([b - a for a, b in pairs]) / mean
-    assert cells[1]["margin_percent"] == pytest.approx(half)
+    half = margin([b - a for a, b in pairs]) / statistics.fmean(a for a, _ in pairs)
+    assert cells[1]["margin_percent"] == pytest.approx(100 * half)
 
 
 def test_a_key_against_another_value_of_it(ssdlab):
@@ -88,8 +85,7 @@ def test_verdicts():
 
 
 def test_a_comparison_of_policies_says_that_nothing_was_cleaned(ssdlab, tmp_path):
-    words = ["--set", "workload.requests=300", "--repeat", 2, "--json", "it.json"]
-    done = ssdlab("compare", "greedy", "fifo", *words)
+    done = ssdlab("compare", "greedy", "fifo", *SET[2:4], "--repeat", 2, "--json", "it.json")
     assert "Warning: B nothing_cleaned: " in done.stdout
     assert "(in 2 of 2 runs)" in " ".join(done.stdout.split())
     assert [*json.loads((tmp_path / "it.json").read_text())["warnings"]] == ["A", "B"]

@@ -128,10 +128,7 @@ def test_wrong_files_are_refused(text, words, said, refused, tmp_path):
     assert said in refused("compare", "fio.json", "samsung-pm9a3", *words)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["run"], ["why"], ["report"], ["view"], ["sweep"], ["run", "--workload"]],
-)
+@pytest.mark.parametrize("words", ["run", "why", "report", "view", "sweep", "run --workload"])
 def test_commands_that_take_no_results_of_fio_name_those_that_do(words, refused, tmp_path):
     (tmp_path / "fio.json").write_text(json.dumps(MEASURED))
-    assert "`ssdlab ask FILE`" in refused(*words, "fio.json")
+    assert "`ssdlab ask FILE`" in refused(*words.split(), "fio.json")

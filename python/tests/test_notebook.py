@@ -1,11 +1,20 @@
 """What a notebook uses: experiments, frames and figures."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 import ssdlab
 from ssdlab.results.records import PARTS
+
+SQLITE = Path(__file__).parents[2] / "examples" / "traces" / "sqlite.parquet"
+#: Answers with rows, from results.
+ANSWERS = {
+    "costs": lambda results: ssdlab.cost(results, device_dollars=400),
+    "cliff": lambda _: ssdlab.cliff("samsung-980pro", set={"device.scale": 64}),
+    "placed": lambda _: ssdlab.place(SQLITE),
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +35,7 @@ def test_an_experiment_is_checked_when_it_is_made(tmp_path):
     assert experiment.to_dict()["device"]["channels"] == 4
     experiment.save(tmp_path / "e.toml")
     again = ssdlab.Experiment(tmp_path / "e.toml")
-    assert again == experiment
-    assert again != experiment.changed(seed=8)
+    assert again == experiment != experiment.changed(seed=8)
     assert experiment.changed(seed=8).to_dict()["run"]["seed"] == 8
     assert "agrawal2008 under mixed" in experiment._repr_html_()
 
@@ -49,7 +57,6 @@ def test_frames_have_the_figures_of_the_results(results):
     table = results.to_arrow()
     assert table.column("kind").to_pylist() == list(results.host)
     assert table.column("breakdown_us.cell")[0].as_py() == results.host.all.breakdown_us.cell
-    assert table.column("kind")[0].as_py() == "all"
 
 
 def test_figures_show_the_results(results):
@@ -160,51 +167,46 @@ def compared(results):
     return ssdlab.compare(results, ssdlab.run(set={"workload.requests": 300}))
 
 
-def test_every_table_is_a_stream_of_arrow_with_units(results, swept, compared):
-    pyarrow = pytest.importorskip("pyarrow")
-    for found in (results, swept, compared):
-        table = pyarrow.table(found)
-        assert table.num_rows and table.equals(found.to_arrow())
-    assert results.to_arrow().schema.field("mean_us").metadata == {b"unit": b"us"}
-    assert results.to_arrow().schema.field("mb_per_s").metadata == {b"unit": b"MB/s"}
-    assert not results.to_arrow().schema.field("requests").metadata
-    field = swept.to_arrow().schema.field("host.all.percentiles_us.99")
-    assert field.metadata[b"unit"] == b"us"
-    rows = {row["name"]: row for row in compared.to_arrow().to_pylist()}
-    assert rows["host.all.mean_us"]["unit"] == "us"
-    assert rows["host.all.mean_us"]["a"] == results.host.all.mean_us
+@pytest.mark.parametrize("answer", ["results", "swept", "compared", "costs", "cliff", "placed"])
+def test_every_table_is_a_stream_of_arrow_that_polars_and_pandas_take(answer, request):
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    found = request.getfixturevalue("results" if answer in ANSWERS else answer)
+    found = ANSWERS.get(answer, lambda it: it)(found)
+    table = pyarrow.table(found)
+    assert table.num_rows and table.equals(found.to_arrow())
+    assert any(field.metadata for field in table.schema)
+    assert isinstance(found.to_polars(), polars.DataFrame)
+    assert len(found.to_polars()) == table.num_rows == len(found.to_pandas())
 
 
-def test_polars_takes_every_table(results, swept, compared):
-    polars = pytest.importorskip("polars")
-    for found in (results, swept, compared):
-        assert isinstance(found.to_polars(), polars.DataFrame)
-        assert found.to_polars().height == found.to_arrow().num_rows
+def test_columns_say_their_units(results, swept, compared):
+    pytest.importorskip("pyarrow")
+    schema = results.to_arrow().schema
+    assert [schema.field(it).metadata for it in ("mean_us", "requests")] == [{b"unit": b"us"}, None]
+    assert swept.to_arrow().schema.field("host.all.mean_us").metadata[b"unit"] == b"us"
+    row = next(it for it in compared.to_arrow().to_pylist() if it["name"] == "host.all.mean_us")
+    assert (row["unit"], row["a"]) == ("us", results.host.all.mean_us)
 
 
 def test_sweeps_and_comparisons_have_figures(results, swept, compared):
     pytest.importorskip("matplotlib")
-    lines = swept.plot.by("device.channels").axes[0].get_lines()
-    assert list(lines[0].get_xdata()) == [2, 4]
+    assert [*swept.plot.by("device.channels").axes[0].get_lines()[0].get_xdata()] == [2, 4]
     assert swept.plot.heat_map("device.channels", "workload.read_share", "iops").axes
     assert "p99" in swept.plot.pareto().axes[0].get_xlabel()
     bars = compared.plot.differences().axes[0].patches
     assert compared["host.all.mean_us"].difference_percent in [bar.get_width() for bar in bars]
-    labels = [line.get_label() for line in compared.plot.latency().axes[0].get_lines()][:2]
-    assert [label[0] for label in labels] == ["A", "B"]
-    for wrong in (
-        lambda: swept.plot.by("device.channel"),
-        lambda: swept.plot.by("device.channels", "x"),
-    ):
+    lines = compared.plot.latency().axes[0].get_lines()[:2]
+    assert [line.get_label()[0] for line in lines] == ["A", "B"]
+    for words in (["device.channel"], ["device.channels", "x"]):
         with pytest.raises(ssdlab.InputError):
-            wrong()
+            swept.plot.by(*words)
 
 
 def test_figures_are_drawn_onto_axes_of_the_caller(results, swept, compared):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     left, middle, right = figure.subplots(1, 3)
     assert results.plot.latency(ax=left, others=[results]) is figure
-    assert [line.get_label()[0] for line in left.get_lines()][:2] == ["A", "B"]
+    assert [line.get_label()[0] for line in left.get_lines()[:2]] == ["A", "B"]
     swept.plot.by("device.channels", ax=middle)
     compared.plot.differences(ax=right)
     assert middle.get_lines() and right.patches

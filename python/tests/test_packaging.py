@@ -77,6 +77,8 @@ def test_a_source_distribution_holds_what_a_build_needs(tmp_path):
     assert not [name for name in inside if name.endswith((".so", ".pyc"))]
     pages = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
     assert {f"python/ssdlab/catalogue/{page}" for page in pages} <= inside
+    listed = subprocess.check_output(["git", "ls-files", "examples", "notebooks"], cwd=ROOT)
+    assert {f"python/ssdlab/catalogue/{path}" for path in listed.decode().split()} <= inside
     assert archive.stat().st_size < 3_000_000
     assert "License-Expression: Apache-2.0 OR MIT\n" in about
     assert f"Requires-Python: {PROJECT['requires-python']}\n" in about

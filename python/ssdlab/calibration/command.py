@@ -15,7 +15,7 @@ from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ALLOW_CODE, FORCE, QUIET, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, FORCE, JSON, QUIET, ExamplesFirst
 from ssdlab.trace.command import _errors, reading_options
 from ssdlab.units import SIZE
 
@@ -67,9 +67,7 @@ PATH = click.Path(path_type=Path)
     help="Write the device to FILE (TOML); with --recipe the scripts into a directory.",
 )
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Plot measured and fitted times.")
-@click.option(
-    "json_path", "--json", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
+@JSON
 @click.option(
     "--kind",
     type=click.Choice(KINDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import click
 
@@ -146,13 +147,26 @@ def keys(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
         ("the pages", "ssdlab docs"),
         ("one page", "ssdlab docs drives"),
         ("the sections with all of these words", "ssdlab docs queue depth"),
+        ("the examples and notebooks of the pages, into this folder", "ssdlab docs --examples ."),
     ],
 )
 @click.argument("words", nargs=-1, metavar="[PAGE | SEARCH]", shell_complete=completion.pages)
+@click.option(
+    "--examples",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Copy examples/ and notebooks/, which the pages name, into DIR.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of pages or sections.")
 @QUIETLY
-def docs(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+def docs(words: tuple[str, ...], folder: Path | None, as_json: bool, quiet: bool) -> None:
     """Read the docs without a network: list the pages, print one, or search their sections."""
+    if folder is not None:
+        copied = pages.copy_examples(folder)
+        if not quiet:
+            click.echo("\n".join(map(str, copied)))
+        return
     wanted, every = " ".join(words), pages.pages()
     name = wanted.removeprefix("docs/").removesuffix(".md")
     found = [] if name in every or not wanted else pages.search(wanted)

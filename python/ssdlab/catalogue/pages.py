@@ -12,6 +12,7 @@ from ssdlab._core import InputError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
 #: Maximum number of sections in a search result.
 MAX_FOUND = 12
@@ -70,6 +71,42 @@ def _read(folder: Traversable, prefix: str) -> list[tuple[str, str]]:
             name = prefix + entry.name.removesuffix(".md")
             found.append((name, entry.read_text(encoding="utf-8")))
     return found
+
+
+#: Folders beside the pages, whose files the pages name.
+BESIDE = ("examples", "notebooks")
+
+
+def copy_examples(folder: Path) -> list[Path]:
+    """Copy the examples and notebooks that the pages name into a folder; the new paths.
+
+    Raises:
+        InputError: The folder has examples or notebooks already, or is not writable.
+    """
+    for name in BESIDE:
+        if (folder / name).exists():
+            raise InputError(f"{folder / name}: is there already; another folder keeps it")
+    try:
+        copied = [
+            it
+            for name in BESIDE
+            for it in _copy(files("ssdlab.catalogue").joinpath(name), folder / name)
+        ]
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    if not copied:
+        raise InputError("the examples are not in this installation: the wheel has them")
+    return copied
+
+
+def _copy(source: Traversable, target: Path) -> list[Path]:
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+        return [target]
+    if not source.is_dir() or source.name == "__pycache__":
+        return []
+    return [it for entry in source.iterdir() for it in _copy(entry, target / entry.name)]
 
 
 def title(text: str) -> str:

@@ -108,6 +108,16 @@ def _png(drawn: Any) -> bytes:
     return picture.getvalue()
 
 
+def shown(drawn: Figure, name: str, ax: Any, why: str = "there is nothing to draw") -> Any:
+    """The figure of `plot.NAME`, or of the axes `ax`, onto which it is drawn.
+
+    Raises `InputError` with `why` for an empty one.
+    """
+    if drawn.empty():
+        raise InputError(f"plot.{name}: {why}")
+    return sheet([[drawn]], f"plot.{name}", titled=False) if ax is None else onto(ax, drawn)
+
+
 def _draw(whole: Any, axis: Any, figure: Figure, alone: bool = True) -> None:
     """Marks, then the axes and the legend; `alone` if the row has no other figure."""
     axis.set_axisbelow(True)

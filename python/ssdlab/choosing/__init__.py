@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import market, sizing
+from ssdlab import arrow, market, sizing
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
 from ssdlab.choosing import trace
@@ -40,8 +40,10 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(arrow.Table):
     """Every drive tried: suitable ones first, in order of cost."""
+
+    ROWS = "offers"
 
     load: Load
     goals: Sequence[Goal]
@@ -94,10 +96,7 @@ class Choice:
             "load": self.load.name,
             "trace": None if self.load.trace is None else str(self.load.trace),
             "partial": not self.is_whole,
-            "goals": [
-                {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
-                for it in self.goals
-            ],
+            "goals": [it.to_dict() for it in self.goals],
             "need": self.need.to_dict(),
             "notes": list(self.notes),
             "best": None if self.best is None else self.best.drive,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import PolicyError
@@ -67,7 +67,27 @@ def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
     else:
         make, name = partial(copy.deepcopy, policy), type(policy).__qualname__
     checks, raised = _core.check_cleaner(make)
-    report = CheckReport(name, tuple(Check(*check) for check in checks))
+    return reported(name, [Check(*check) for check in checks], raised)
+
+
+def checked(policy: Any, checks: Mapping[str, Callable[[Any], str | None]]) -> CheckReport:
+    """The report on a policy; each check, by the words for it, returns its problem.
+
+    Raises `PolicyError` if a check fails.
+    """
+    found, raised = [], None
+    for shows, check in checks.items():
+        try:
+            problem = check(policy)
+        except PolicyError as error:
+            problem, raised = str(error), raised or error.__cause__
+        found.append(Check(shows, problem))
+    return reported(type(policy).__qualname__, found, raised)
+
+
+def reported(name: str, checks: Sequence[Check], raised: BaseException | None) -> CheckReport:
+    """The report of checks. Raises `PolicyError` with the report if one failed."""
+    report = CheckReport(name, tuple(checks))
     if not report.passed:
         error = PolicyError(str(report))
         error.report = report  # type: ignore[attr-defined]

@@ -58,6 +58,13 @@ FILE = (
     "trace, `ssdlab ask FILE` finds a drive for a trace or results of fio"
 )
 
+
+def example(message: str) -> str:
+    """The end of a message on a missing file, if it is one of the examples of the docs."""
+    missing = re.search(r"\b(examples|notebooks)/\S+: .*No such file", message)
+    return "; `ssdlab docs --examples .` writes the examples" if missing else ""
+
+
 #: Options of other programs with their equivalents; the first that the command has is used. A text
 #: without `--` is printed as is.
 OPTIONS: Mapping[str, Sequence[str]] = {

@@ -187,7 +187,10 @@ def told(failure: BaseException) -> int:
         status = interruption.status_of(error) or NOT_COMPLETED
         return _complain(error.format_message(), status)
     except _core.InputError as error:
-        return _complain(layers.named(str(error)), WRONG_INPUT)
+        from ssdlab.cli import elsewhere
+
+        said = layers.named(str(error))
+        return _complain(f"{said}{elsewhere.example(said)}", WRONG_INPUT)
     except UnicodeEncodeError as error:
         return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
     except MemoryError:

@@ -280,6 +280,10 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         return super().resolve_command(ctx, args)
 
 
+#: Option of every command with numbers.
+JSON = click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints only them."
+)
 #: Option of every command that prints a table or progress.
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 #: Option of look-ups, whose exit status is 0 if the name exists.

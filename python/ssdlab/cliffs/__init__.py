@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab import arrow
 from ssdlab._core import InputError
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Part, run
@@ -61,8 +62,10 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Cliff:
+class Cliff(arrow.Table):
     """A copy to a drive: its phases, and the cache recovered by a pause."""
+
+    ROWS = "phases"
 
     device: str
     capacity_bytes: float

@@ -10,20 +10,13 @@ import click
 
 from ssdlab import cliffs, delivery, forms, layers, terminal
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import (
-    ALLOW_CODE,
-    PATH,
-    QUIET,
-    ExamplesFirst,
-    device_argument,
-    no_cache,
-    one_device,
-)
+from ssdlab.cli import options
+from ssdlab.cli.options import PATH
 from ssdlab.units import SIZE, TIME
 
 
 @click.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("when does it slow down, to what?", "ssdlab cliff samsung-980pro --copy 500GB"),
         ("on a drive that is 60 % full", "ssdlab cliff samsung-980pro --copy 300GB --fill 60%"),
@@ -31,7 +24,7 @@ from ssdlab.units import SIZE, TIME
         ("a goal, as the exit status", "ssdlab cliff samsung-980pro --copy 500GB --within 5min"),
     ],
 )  # fmt: skip
-@device_argument()
+@options.device_argument()
 @click.option(
     "--copy", "copied", metavar="SIZE", help="Size of the copy, such as 500GB; else all free space."
 )
@@ -58,13 +51,11 @@ from ssdlab.units import SIZE, TIME
     help="Change one key, such as device.slc_cache.limit=50GB; repeatable.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
-@ALLOW_CODE
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
+@options.ALLOW_CODE
+@options.JSON
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw the rate over what was written.")
-@no_cache
-@QUIET
+@options.no_cache
+@options.QUIET
 def cliff(
     positional: str | None,
     named: str | None,
@@ -83,7 +74,7 @@ def cliff(
 
     The copy is written in sequence where the drive holds nothing.
     """
-    device = one_device(positional, named)
+    device = options.one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path, form in ((json_file, forms.CLIFF), (plot, forms.PICTURE)):
         if path is not None:

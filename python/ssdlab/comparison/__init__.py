@@ -19,7 +19,6 @@ from ssdlab._core import InputError
 from ssdlab.comparison import load, measured
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
-from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
 from ssdlab.running import Experiment
 from ssdlab.settings import changed
@@ -83,7 +82,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(arrow.Table):
     """Two experiments and their common metrics.
 
     `changed` has the keys that differ, with their values in A and in B (None if absent); `repeat`
@@ -118,25 +117,12 @@ class Comparison:
         }
 
     def to_pandas(self) -> Any:
-        """The rows as a `pandas.DataFrame`. Raises `InputError` without pandas."""
-        pandas = required("pandas", "Comparison.to_pandas")
-        return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
+        """The rows as a `pandas.DataFrame` by name. Raises `InputError` without pandas."""
+        return super().to_pandas().set_index("name")
 
-    def to_arrow(self) -> Any:
-        """The rows as a `pyarrow.Table`. Raises `InputError` without pyarrow.
-
-        Each row has the metric's name and unit.
-        """
-        rows = [row.to_dict() | {"unit": arrow.unit(row.name)} for row in self.rows]
-        return arrow.of_rows(rows, "Comparison.to_arrow")
-
-    def to_polars(self) -> Any:
-        """The rows as a `polars.DataFrame`. Raises `InputError` without polars."""
-        return required("polars", "Comparison.to_polars").from_arrow(self.to_arrow())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for any Arrow consumer."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The rows, each with its metric's name and unit."""
+        return [row.to_dict() | {"unit": arrow.unit(row.name)} for row in self.rows]
 
     @property
     def plot(self) -> Plots:

@@ -15,7 +15,7 @@ import click
 from ssdlab import _core, delivery, forms, layers, sources, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
-from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.cli.options import JSON, PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import Layer, permitting
@@ -79,7 +79,7 @@ BELOW = ("device", "trace", "workload", "columns", "assignments")
     f"{grid.REPEATS} under conditions.",
 )
 @click.option("--workers", metavar="N", type=int, help="Worker processes. [default: one per core]")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@JSON
 @click.option(
     "--plot",
     metavar="FILE.png",

@@ -32,7 +32,8 @@ class Plots:
         }
         series = [Series("", [*found], [*found.values()], "bars")] if found else []
         axes = Axis(words=[*found]), Axis("difference, %")
-        return self._drawn("differences", Figure("B - A", *axes, series, horizontal=True), ax)
+        drawn = Figure("B - A", *axes, series, horizontal=True)
+        return matplotlib.shown(drawn, "differences", ax)
 
     def latency(self, ax: Any = None) -> Any:
         """Latency of all requests by percentile in us, of A and of B.
@@ -43,11 +44,4 @@ class Plots:
         if len(runs) != 2:
             raise InputError("plot.latency: only simulated sides have a latency by percentile")
         named = [*zip((f"A {self._comparison.a}", f"B {self._comparison.b}"), runs, strict=True)]
-        return self._drawn("latency", figures.latency(named), ax)
-
-    def _drawn(self, name: str, drawn: Figure, ax: Any) -> Any:
-        if drawn.empty():
-            raise InputError(f"plot.{name}: there is nothing to draw")
-        if ax is not None:
-            return matplotlib.onto(ax, drawn)
-        return matplotlib.sheet([[drawn]], f"plot.{name}", titled=False)
+        return matplotlib.shown(figures.latency(named), "latency", ax)

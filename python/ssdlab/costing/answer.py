@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ssdlab import arrow
 from ssdlab._core import InputError
 from ssdlab.costing import Bill, Design, bill, cheapest, front, of_results, refuse_unknown
 from ssdlab.costing import need as needs
@@ -22,8 +23,10 @@ Source = Results | Sweep | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Costs:
+class Costs(arrow.Table):
     """Costs of each design, in the order given."""
+
+    ROWS = "designs"
 
     need: Need
     bills: Sequence[Bill]

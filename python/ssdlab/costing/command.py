@@ -12,7 +12,7 @@ import click
 
 from ssdlab import delivery, forms, reading
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
+from ssdlab.cli.options import JSON, PATH, QUIET, ExamplesFirst
 from ssdlab.costing import need as needs
 from ssdlab.costing.answer import calculate
 from ssdlab.costing.prices import KEYS, MEANING, from_options, option
@@ -70,7 +70,7 @@ def price_options(command: COMMAND) -> COMMAND:
     metavar="LATENCY",
     help="The latency of the Pareto front. [default: the first one required, or p99]",
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@JSON
 @QUIET
 @click.option(
     "--plot", metavar="FILE.png", type=PATH, help="Draw the cost breakdown and the Pareto front."

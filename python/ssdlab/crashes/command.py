@@ -12,7 +12,7 @@ import click
 
 from ssdlab import delivery, forms, layers, sources
 from ssdlab._core import InputError
-from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, JSON, PATH, QUIET, ExamplesFirst
 from ssdlab.crashes import EXT4, LOOP, NBD, OK, PLACES, apps, controls, run
 from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
 from ssdlab.interruption import SigtermInterrupts
@@ -139,7 +139,7 @@ DRIVES = 20
     flag_value="all",
     help="Run the control runs, whose losses are known, or those with NAME in their names.",
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all results as JSON.")
+@JSON
 @QUIET
 @click.pass_context
 def crash(

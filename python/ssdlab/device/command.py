@@ -10,15 +10,8 @@ from pathlib import Path
 import click
 
 from ssdlab import delivery, forms, layers, terminal
-from ssdlab.cli.options import (
-    PATH,
-    QUIET,
-    QUIETLY,
-    ExamplesFirst,
-    ExamplesFirstGroup,
-    device_argument,
-    one_device,
-)
+from ssdlab.cli import options
+from ssdlab.cli.options import PATH
 from ssdlab.datasheet import given as sheets_given
 from ssdlab.device import origins, sheet
 from ssdlab.device.check import measure
@@ -27,7 +20,7 @@ from ssdlab.running import Experiment
 
 
 @click.group(
-    cls=ExamplesFirstGroup,
+    cls=options.ExamplesFirstGroup,
     examples=[
         ("a device from a data sheet", "ssdlab device from-datasheet --template"),
         ("the device derived from it", "ssdlab device from-datasheet SHEET.toml --out my.toml"),
@@ -42,7 +35,7 @@ def device() -> None:
 
 @device.command(
     "from-datasheet",
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("a sheet to fill in", "ssdlab device from-datasheet --template > sheet.toml"),
         ("derive the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
@@ -61,10 +54,8 @@ def device() -> None:
     help="fio's JSON of jobs that the ranges name: narrows them, and chooses the values that fit.",
 )
 @click.option("--template", is_flag=True, help="Print a sheet with every key.")
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
-@QUIET
+@options.JSON
+@options.QUIET
 def from_datasheet(
     file: Path | None,
     out: Path | None,
@@ -136,7 +127,7 @@ def from_datasheet(
 
 @device.command(
     "compare-sheets",
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("three drives", "ssdlab device compare-sheets A.toml B.toml C.toml"),
         ("beside a drive of the catalogue", "ssdlab device compare-sheets A.toml samsung-pm9a3"),
@@ -144,8 +135,8 @@ def from_datasheet(
     ],
 )
 @click.argument("files", metavar="SHEET.toml|DRIVE...", nargs=-1, type=PATH)
-@click.option("--json", "json_path", metavar="FILE|-", help="Write the table as JSON; - prints it.")
-@QUIET
+@options.JSON
+@options.QUIET
 def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) -> None:
     """Show data sheets side by side; nothing is simulated.
 
@@ -178,22 +169,22 @@ def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) 
 
 
 @device.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("a preset", "ssdlab device show agrawal2008"),
         ("your own device file", "ssdlab device show my.toml --json"),
     ],
 )
-@device_argument("PRESET|FILE")
+@options.device_argument("PRESET|FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@QUIETLY
+@options.QUIETLY
 def show(positional: str | None, named: str | None, as_json: bool, quiet: bool) -> None:
     """Show the keys that a device sets and the origin of each value.
 
     Origins come from the comments beside the keys: published (with source), fitted (to what),
     or a guess.
     """
-    found = origins.of(one_device(positional, named, "PRESET|FILE"))
+    found = origins.of(options.one_device(positional, named, "PRESET|FILE"))
     if quiet:
         return
     if as_json:
@@ -205,7 +196,7 @@ def show(positional: str | None, named: str | None, as_json: bool, quiet: bool) 
 
 
 @device.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("a preset", "ssdlab device check samsung-pm9a3"),
         ("compare your own file with that sheet",
@@ -217,10 +208,8 @@ def show(positional: str | None, named: str | None, as_json: bool, quiet: bool) 
     "--device", "of", metavar="PRESET|FILE", help="Check this device instead of the preset."
 )
 @click.option("--quick", is_flag=True, help="Simulate a quarter of the time.")
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write the comparison as JSON; - prints it."
-)
-@QUIET
+@options.JSON
+@options.QUIET
 def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: bool) -> None:
     """Simulate the data sheet of the drive NAME: published, simulated, error.
 

@@ -19,7 +19,7 @@ import click
 
 from ssdlab import delivery, forms, layers, sources
 from ssdlab.cli import completion
-from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, JSON, PATH, ExamplesFirst
 from ssdlab.interruption import SigtermInterrupts
 from ssdlab.live import LOOPBACK, LiveDevice, roles, serve_layers
 from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
@@ -208,12 +208,7 @@ STATUS_SECONDS = 1.0
     help="Run a shell command with the device at $uri (and $disk with --mount), and stop when it "
     "ends.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    metavar="FILE|-",
-    help="Write the results to FILE; - prints only them to standard output.",
-)
+@JSON
 @click.option("--quiet", is_flag=True, help="No status line and no table.")
 def serve(
     positional: str | None,

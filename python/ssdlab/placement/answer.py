@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ssdlab import under_load
+from ssdlab import arrow, under_load
 from ssdlab.placement.drive import Drive
 from ssdlab.under_load import Figure
 from ssdlab.units import percent, size
@@ -121,7 +121,7 @@ def _said(rule: Mapping[str, Any] | None) -> str:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placed(arrow.Table):
     """Results of placement policies on a trace."""
 
     trace: str

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, PolicyError
-from ssdlab.cleaners.conformance import Check, CheckReport
+from ssdlab.cleaners.conformance import CheckReport, checked
 from ssdlab.placement.own import Placement, _tried
 
 #: The engine's callback for a victim zone, with the fields of `Zones`.
@@ -101,23 +101,14 @@ def check_host_log(policy: Any) -> CheckReport:
             raise InputError(
                 f"argument policy: {policy!r} has no method {method}; see ssdlab.HostLog"
             )
-    checks, raised = [], None
-    for shows, check in (
-        ("every write gets a stream", _streams),
-        ("a zone is chosen that may be cleaned", _chooses),
-        ("the same zones get the same choice", _same),
-    ):
-        try:
-            problem = check(made)
-        except PolicyError as error:
-            problem, raised = str(error), raised or error
-        checks.append(Check(shows, problem))
-    report = CheckReport(type(made).__qualname__, tuple(checks))
-    if not report.passed:
-        failed = PolicyError(str(report))
-        failed.report = report  # type: ignore[attr-defined]
-        raise failed from (raised.__cause__ if raised is not None else None)
-    return report
+    return checked(
+        made,
+        {
+            "every write gets a stream": _streams,
+            "a zone is chosen that may be cleaned": _chooses,
+            "the same zones get the same choice": _same,
+        },
+    )
 
 
 def _states() -> list[Zones]:

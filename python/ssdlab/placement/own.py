@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError, PolicyError
-from ssdlab.cleaners.conformance import Check, CheckReport
+from ssdlab.cleaners.conformance import CheckReport, checked
 from ssdlab.placement.drive import Drive
 
 PAGE = 4096
@@ -163,23 +163,14 @@ def check_placement(policy: Any) -> CheckReport:
         raise InputError(
             f"argument policy: {policy!r} has no method place(request, view); see ssdlab.Placement"
         )
-    checks, raised = [], None
-    for shows, check in (
-        ("every write gets a handle of the drive", _some),
-        ("two handles are enough", _two),
-        ("the same trace gets the same handles", _same),
-    ):
-        try:
-            problem = check(made)
-        except PolicyError as error:
-            problem, raised = str(error), raised or error
-        checks.append(Check(shows, problem))
-    report = CheckReport(type(made).__qualname__, tuple(checks))
-    if not report.passed:
-        failed = PolicyError(str(report))
-        failed.report = report  # type: ignore[attr-defined]
-        raise failed from (raised.__cause__ if raised is not None else None)
-    return report
+    return checked(
+        made,
+        {
+            "every write gets a handle of the drive": _some,
+            "two handles are enough": _two,
+            "the same trace gets the same handles": _same,
+        },
+    )
 
 
 def _tried(policy: Any, handles: int) -> list[int]:

@@ -119,10 +119,7 @@ class Plan:
             "growth": self.growth,
             "load_growth": self.load_growth,
             "service_years": self.years,
-            "goals": [
-                {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
-                for it in self.asked.goals
-            ],
+            "goals": [it.to_dict() for it in self.asked.goals],
             "best": None if self.best is None else self.best.drive,
             "fleets": [it.to_dict() for it in self.fleets],
         }

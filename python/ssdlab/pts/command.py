@@ -9,15 +9,8 @@ from pathlib import Path
 import click
 
 from ssdlab import delivery, forms, interruption, layers, terminal
-from ssdlab.cli.options import (
-    ALLOW_CODE,
-    PATH,
-    QUIET,
-    ExamplesFirst,
-    device_argument,
-    no_cache,
-    one_device,
-)
+from ssdlab.cli import options
+from ssdlab.cli.options import PATH
 from ssdlab.pts import Report, chosen, run
 from ssdlab.pts import jobs as of_fio
 from ssdlab.pts import measured as of_drive
@@ -26,7 +19,7 @@ from ssdlab.units import TIME
 
 
 @click.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("the industry's test of a drive, as a page", "ssdlab pts samsung-pm9a3 --out pts.html"),
         ("two of its tests", "ssdlab pts samsung-pm9a3 --only throughput,latency"),
@@ -34,7 +27,7 @@ from ssdlab.units import TIME
          "ssdlab pts --jobs DIR; ssdlab pts samsung-pm9a3 --measured DIR"),
     ],
 )  # fmt: skip
-@device_argument()
+@options.device_argument()
 @click.option("--only", metavar="TEST,...", help=f"Only these tests, of {', '.join(TESTS)}.")
 @click.option(
     "--jobs",
@@ -64,13 +57,11 @@ from ssdlab.units import TIME
     help="Change one key, such as device.scale=16; repeatable.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
-@ALLOW_CODE
+@options.ALLOW_CODE
 @click.option("--out", metavar="FILE.html", type=PATH, help="Write the tests as a web page.")
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
-@no_cache
-@QUIET
+@options.JSON
+@options.no_cache
+@options.QUIET
 def pts(
     positional: str | None,
     named: str | None,
@@ -107,7 +98,7 @@ def pts(
             raise click.UsageError("--jobs writes the tests of any drive; it takes --only alone")
         click.echo("\n".join(map(str, of_fio.write(jobs, tests))))
         return
-    device = one_device(positional, named)
+    device = options.one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path, form in ((json_file, forms.PTS), (out, forms.PTS_PAGE)):
         if path is not None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, layers, market, sources, under_load
+from ssdlab import _core, arrow, layers, market, sources, under_load
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
@@ -64,11 +64,13 @@ CLASSES = {
 
 
 @dataclass(frozen=True)
-class Rating:
+class Rating(arrow.Table):
     """Rating of whole drives, simulated and in closed form.
 
     `lives` are as simulated: at 1/`scale`, with `cycles` rated erases.
     """
+
+    ROWS = "lives"
 
     device: str
     of: Class

@@ -9,21 +9,14 @@ from pathlib import Path
 import click
 
 from ssdlab import delivery, forms, layers, terminal
-from ssdlab.cli.options import (
-    ALLOW_CODE,
-    PATH,
-    QUIET,
-    ExamplesFirst,
-    device_argument,
-    no_cache,
-    one_device,
-)
+from ssdlab.cli import options
+from ssdlab.cli.options import PATH
 from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
 from ssdlab.units import SIZE
 
 
 @click.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("an enterprise drive under the JESD219 workload",
          "ssdlab endurance samsung-pm9a3 --class enterprise"),
@@ -38,7 +31,7 @@ from ssdlab.units import SIZE
          "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
     ],
 )  # fmt: skip
-@device_argument()
+@options.device_argument()
 @click.option(
     "--class", "of", required=True, type=click.Choice([*CLASSES]), help="JESD218 application class."
 )
@@ -54,7 +47,10 @@ from ssdlab.units import SIZE
     help=f"Number of drives, one seed each; {FAILURES:.0%} may fail.",
 )
 @click.option(
-    "--trace", metavar="FILE", type=PATH, help="The workload: this trace, replayed in a loop."
+    "--trace",
+    metavar="FILE",
+    type=PATH,
+    help="The workload: this trace, replayed in a loop.",
 )
 @click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file.")
 @click.option(
@@ -75,12 +71,10 @@ from ssdlab.units import SIZE
 @click.option(
     "--seed", metavar="N", type=int, help="Seed of the first drive; the others count up from it."
 )
-@ALLOW_CODE
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
-@no_cache
-@QUIET
+@options.ALLOW_CODE
+@options.JSON
+@options.no_cache
+@options.QUIET
 def endurance(
     positional: str | None,
     named: str | None,
@@ -102,7 +96,7 @@ def endurance(
     closed form. UBER and retention are tested where data age (device.media.model). The workload of
     class enterprise is JESD219's; that of class client is a recorded trace (--trace).
     """
-    device = one_device(positional, named)
+    device = options.one_device(positional, named)
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:

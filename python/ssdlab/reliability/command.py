@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import delivery, forms, layers, terminal
-from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
+from ssdlab.cli.options import JSON, QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.reliability import LIFE, REPAIR, Times, drives, outlook, read
 from ssdlab.units import SIZE
 
@@ -111,9 +111,7 @@ GROUPS = 100_000
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=42, show_default=True, help="Seed."
 )
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
+@JSON
 @QUIET
 def reliability(
     positional: str | None,

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, delivery, forms
+from ssdlab import _core, arrow, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.optional import required
 from ssdlab.results.records import KINDS, Elapsed, Flash, Host, Part, Record, Wear
@@ -24,7 +24,7 @@ SCHEMA = _core.SCHEMA
 FILE = "results.json"
 
 
-class Results(Part):
+class Results(Part, arrow.Table):
     """The results of one run: `r.host.read.mean_us`, `r.flash.write_amplification`, ...
 
     Latencies are in us, `simulated_seconds` in s, sizes in bytes. Sections that a device does
@@ -151,23 +151,9 @@ class Results(Part):
         pandas = required("pandas", "Results.to_pandas")
         return pandas.DataFrame.from_dict(self._rows(), orient="index")
 
-    def to_arrow(self) -> Any:
-        """The rows of `to_pandas` as a `pyarrow.Table`, whose first column is `kind`.
-
-        The metadata of a column has its unit. Raises `InputError` without pyarrow.
-        """
-        from ssdlab import arrow
-
-        rows = [{"kind": kind, **row} for kind, row in self._rows().items()]
-        return arrow.of_rows(rows, "Results.to_arrow")
-
-    def to_polars(self) -> Any:
-        """The rows of `to_arrow` as a `polars.DataFrame`. Raises `InputError` without polars."""
-        return required("polars", "Results.to_polars").from_arrow(self.to_arrow())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows of `to_arrow` for any Arrow consumer."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+    def table_rows(self) -> list[dict[str, Any]]:
+        """The rows of `to_pandas`, whose first column is `kind`."""
+        return [{"kind": kind, **row} for kind, row in self._rows().items()]
 
     def _rows(self) -> dict[str, dict[str, Any]]:
         rows = {}

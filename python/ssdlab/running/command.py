@@ -12,7 +12,7 @@ import click
 
 from ssdlab import _core, delivery, files, forms, interruption, layers
 from ssdlab import results as results_module
-from ssdlab.cli.options import PATH, QUIET, ExamplesFirst, override_options
+from ssdlab.cli.options import JSON, PATH, QUIET, ExamplesFirst, override_options
 from ssdlab.results import outputs
 from ssdlab.running import Progress, run_layers, stack
 
@@ -61,12 +61,7 @@ EXPERIMENT_FILE = "experiment.toml"
     type=PATH,
     help=f"Write {RESULTS_FILE} and the complete, re-runnable {EXPERIMENT_FILE} to DIR.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    metavar="FILE|-",
-    help="Write the results to FILE; - prints them, and nothing else, to standard output.",
-)
+@JSON
 @click.option(
     "--requests",
     metavar="FILE.parquet",

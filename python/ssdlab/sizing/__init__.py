@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, layers, sources
+from ssdlab import _core, arrow, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.running import Experiment
@@ -43,8 +43,10 @@ UNTOLD = (
 
 
 @dataclass(frozen=True)
-class Sizing:
+class Sizing(arrow.Table):
     """All designs tried, and the smallest suitable ones."""
+
+    ROWS = "tried"
 
     drive: str
     load: Load
@@ -85,10 +87,7 @@ class Sizing:
             "drive": self.drive,
             "load": self.load.name,
             "trace": None if self.load.trace is None else str(self.load.trace),
-            "goals": [
-                {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
-                for it in self.goals
-            ],
+            "goals": [it.to_dict() for it in self.goals],
             "fit": list(self.fit.words),
             "best": told(self.best),
             "next_best": told(self.next_best),

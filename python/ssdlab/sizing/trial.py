@@ -50,6 +50,10 @@ class Goal:
     #: True to ignore an unknown metric: a default limit, or one with a rating.
     if_known: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """The goal in the JSON of the commands that size a drive."""
+        return {"figure": self.figure, "limit": self.limit, "at_least": self.at_least}
+
     @property
     def name(self) -> str:
         """Display name of the figure."""

@@ -11,7 +11,7 @@ import click
 
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli import completion
-from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.cli.options import JSON, PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.running import stack
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
@@ -97,12 +97,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     help="Write the table (.parquet or .csv) and, beside it as .jsonl, each point's full results; "
     "an interrupted sweep resumes from it.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    metavar="FILE|-",
-    help="Write every point with its full results to FILE; - prints them and nothing else.",
-)
+@JSON
 @click.option(
     "--check",
     is_flag=True,

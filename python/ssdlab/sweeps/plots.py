@@ -76,10 +76,5 @@ class Plots:
         return table.find(name, self._sweep.columns, "plot")
 
     def _drawn(self, name: str, drawn: Figure, ax: Any) -> Any:
-        if drawn.empty():
-            raise InputError(
-                f"plot.{name}: fewer than two points have it, or too many for a figure"
-            )
-        if ax is not None:
-            return matplotlib.onto(ax, drawn)
-        return matplotlib.sheet([[drawn]], f"plot.{name}", titled=False)
+        why = "fewer than two points have it, or too many for a figure"
+        return matplotlib.shown(drawn, name, ax, why)

@@ -59,7 +59,7 @@ class Finished:
         return point if self.error is None else point | {"error": self.error}
 
 
-class Sweep:
+class Sweep(arrow.Table):
     """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
 
     Arrow consumers accept it as a table, such as `polars.DataFrame(sweep)`.
@@ -177,20 +177,12 @@ class Sweep:
         buffer = pyarrow.BufferReader(table.parquet(self.columns))
         return arrow.with_units(required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer))
 
-    def to_polars(self) -> Any:
-        """The table as a `polars.DataFrame`. Raises `InputError` without polars."""
-        return required("polars", "Sweep.to_polars").from_arrow(self.to_arrow())
-
     @property
     def plot(self) -> Plots:
         """Figures: `plot.pareto()`, `by(parameter)` and `heat_map(down, across)`."""
         from ssdlab.sweeps.plots import Plots
 
         return Plots(self)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table for any Arrow consumer."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to `path`, whose extension is .parquet or .csv.

@@ -13,21 +13,14 @@ import click
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import (
-    ALLOW_CODE,
-    PATH,
-    QUIET,
-    ExamplesFirst,
-    device_argument,
-    no_cache,
-    one_device,
-)
+from ssdlab.cli import options
+from ssdlab.cli.options import PATH
 from ssdlab.units import SIZE
 from ssdlab.unpowered import retention as estimated
 
 
 @click.command(
-    cls=ExamplesFirst,
+    cls=options.ExamplesFirst,
     examples=[
         ("a year in a warm drawer, half worn",
          "ssdlab retention tlc-client --for 1y --at 40C --worn 50%"),
@@ -39,7 +32,7 @@ from ssdlab.unpowered import retention as estimated
          "ssdlab retention tlc-client --for 1y --at 40C --worn 150% --set device.parity.of=16"),
     ],
 )  # fmt: skip
-@device_argument()
+@options.device_argument()
 @click.option("long", "--for", metavar="TIME", required=True, help="How long, such as 90d or 1y.")
 @click.option(
     "--at",
@@ -59,13 +52,11 @@ from ssdlab.unpowered import retention as estimated
     help="Change one key, such as device.ecc.hard=1e-2; repeatable.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
-@ALLOW_CODE
-@click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
-)
+@options.ALLOW_CODE
+@options.JSON
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw losses and retries over time.")
-@no_cache
-@QUIET
+@options.no_cache
+@options.QUIET
 def retention(
     positional: str | None,
     named: str | None,
@@ -86,7 +77,7 @@ def retention(
     A closed form for the whole drive, and beside it one read of the scaled drive after that time.
     The evidence is weak, and the output says how weak.
     """
-    device = one_device(positional, named)
+    device = options.one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path, form in ((json_file, forms.RETENTION), (plot, forms.PICTURE)):
         if path is not None:

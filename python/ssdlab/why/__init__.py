@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, arrow, layers
 from ssdlab._core import InputError
 from ssdlab.confidence import CONFIDENCE
 from ssdlab.layers import Layer
@@ -85,7 +85,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Why:
+class Why(arrow.Table):
     """Changes tried against the bottleneck, the most helpful first in `rows`."""
 
     title: str

@@ -169,7 +169,7 @@ def _spare(facts: Facts) -> Sequence[str] | None:
     drive = facts.drive
     if facts.setting(f"{drive}.capacity") not in (None, "default"):
         if (whole := facts.quantity(f"{drive}.capacity") or 0.0) >= 100e9:
-            return [f"{drive}.capacity={0.9 * whole / 1e9:.0f}GB"]  # as a label has it
+            return [f"{drive}.capacity={0.9 * whole / 1e9:.0f}GB"]
         less = facts.times(f"{drive}.capacity", 0.9)
         return less and [less]
     factor = facts.setting(f"{drive}.spare_factor")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ssdlab import delivery, forms, layers, sources, terminal
-from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.cli.options import JSON, PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.layers import Layer
 from ssdlab.results import FILE, Results
 from ssdlab.running import stack
@@ -66,7 +66,7 @@ from ssdlab.why.metric import WORDS
     help="Requests of each simulation. [default: as the run, within 20 s of a core]",
 )
 @click.option("--workers", metavar="N", type=int, help="Simulations at once. [default: one a core]")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@JSON
 @no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def why(
