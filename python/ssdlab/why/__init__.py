@@ -9,6 +9,7 @@ the run, not times, determine the size of a trial, so any number of workers give
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 import time
@@ -198,7 +199,10 @@ class _Hunt:
         self.refused: dict[Change, str] = {}
         self.wanted, self.results, self.progress = wanted, results, progress
         self.seed = int(Facts(results).setting("run.seed") or 0)
-        self.outcomes: dict[tuple[Change | None, int], Results] = {}
+        self.outcomes: dict[trial.Key, Results] = {}
+        #: Metrics of outcomes by name, and their content: both are asked for at every decision.
+        self.figures: dict[tuple[str, trial.Key], float | None] = {}
+        self.contents: dict[trial.Key, int] = {}
         self.done = self.begun = 0
         #: Changes repeated with fresh seeds.
         self.fresh: set[Change] = set()
@@ -292,9 +296,23 @@ class _Hunt:
     def _is_same(self, change: Change) -> bool:
         positions = [position for it, position in self.outcomes if it == change]
         return bool(positions) and all(
-            _content(self.outcomes[None, position]) == _content(self.outcomes[change, position])
+            self._content((None, position)) == self._content((change, position))
             for position in positions
         )
+
+    def _content(self, key: trial.Key) -> int:
+        """Digest of an outcome without what differs between equal runs."""
+        if key not in self.contents:
+            found = self.outcomes[key].to_dict()
+            same = {name: value for name, value in found.items() if name not in OF_THE_RUN}
+            self.contents[key] = hash(json.dumps(same, sort_keys=True))
+        return self.contents[key]
+
+    def _figure(self, wanted: Metric, key: trial.Key) -> float | None:
+        """A metric of an outcome."""
+        if (wanted.name, key) not in self.figures:
+            self.figures[wanted.name, key] = wanted.value(self.outcomes[key])
+        return self.figures[wanted.name, key]
 
     def _is_decided(self, change: Change, seeds: int) -> bool:
         if change in self.refused or (seeds and self._is_settled(change)):
@@ -307,12 +325,9 @@ class _Hunt:
     ) -> list[tuple[float, float]]:
         """The metric before and after, for each seed (in `among`) with both."""
         pairs = []
-        for (it, position), results in self.outcomes.items():
+        for it, position in self.outcomes:
             if it == change and (among is None or position in among):
-                values = [
-                    self.wanted.value(self.outcomes[None, position]),
-                    self.wanted.value(results),
-                ]
+                values = [self._figure(self.wanted, (side, position)) for side in (None, it)]
                 if None not in values and 0 not in values:
                     pairs.append((float(values[0] or 0), float(values[1] or 0)))
         return pairs
@@ -393,11 +408,11 @@ class _Hunt:
         for column, maximize in BESIDE.items():
             if column == self.wanted.column:
                 continue
-            value = metric.figure(column).value
+            beside = metric.figure(column)
             ratios = []
-            for (it, position), results in self.outcomes.items():
+            for it, position in self.outcomes:
                 if it == change:
-                    a, b = value(self.outcomes[None, position]), value(results)
+                    a, b = (self._figure(beside, (side, position)) for side in (None, it))
                     ratios.append(b / a if a and b else 1.0)
             if all((1 / ratio if maximize else ratio) >= LOSS for ratio in ratios):
                 found[metric.spoken(column)] = _mean(ratios)
@@ -412,7 +427,3 @@ def _outweigh(losses: Mapping[str, float], gain: Gain) -> bool:
 
 def _mean(values: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, values)) / len(values))  # in any order of completion
-
-
-def _content(results: Results) -> dict[str, Any]:
-    return {key: value for key, value in results.to_dict().items() if key not in OF_THE_RUN}
