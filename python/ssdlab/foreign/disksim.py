@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.foreign import diskspecs, parv, ssdmodel
+from ssdlab.foreign import diskspecs, parv, ssdmodel, synthio
 from ssdlab.foreign.given import SECTOR, Given
 from ssdlab.foreign.parv import Block
 
@@ -55,10 +55,14 @@ class _Experiment:
         #: Parameters with and without a notable effect on results.
         self.effects: list[str] = []
         self.notes: list[str] = []
+        #: The only devices that the generators use; None for all.
+        self.only: set[str] | None = None
 
     def text(self, part: str) -> str:
         """A part of the experiment as TOML."""
         sections: dict[str, Any] = {}
+        if part == "all":
+            self._leave_out()
         if part != "load":
             sections["device"] = self.device()
             self._others()
@@ -70,6 +74,37 @@ class _Experiment:
         lines = [f"{name} = {_value(table)}" for name, table in sections.items() if table]
         notes = [f"# {' '.join(note.split())}" for note in (*self.effects, *self.notes)]
         return "\n".join([*notes, *lines]) + "\n"
+
+    def _leave_out(self) -> None:
+        """Leave out generators that never run, and drives that only those use."""
+        listed = self._generators()
+        used = synthio.running(listed, self._processors())
+        if len(used) < len(listed):
+            self.only = {str(it) for one in used for it in self._names(one)}
+            self.effects.append(
+                f"{len(listed) - len(used)} of {len(listed)} generators never run: none waits, so "
+                "that each keeps its processor, and the last in the file are the first to have one"
+            )
+
+    def _processors(self) -> int:
+        found = [
+            Given(it).whole("Number of processors") for it in self.parameters.of_type("disksim_pf")
+        ]
+        return next((it for it in found if it is not None), 1)
+
+    def _generators(self) -> list[Block]:
+        """The generators of the file, as listed."""
+        for block in self.parameters.of_type("disksim_synthio"):
+            listed = block.given.get("Generators")
+            said = listed.said if listed is not None and isinstance(listed.said, list) else []
+            return [it.said for it in said if isinstance(it.said, Block)]
+        return []
+
+    @staticmethod
+    def _names(block: Block) -> list[parv.Value]:
+        """The devices that a block names."""
+        listed = block.given.get("devices")
+        return listed.said if listed is not None and isinstance(listed.said, list) else []
 
     def traced(self) -> dict[str, Any]:
         """Layers for a trace: each drive of several has its own requests."""
@@ -188,11 +223,16 @@ class _Experiment:
             if kind in DRIVES:
                 drives.append(name)
         organizations = self.parameters.of_type("disksim_logorg")
+        if self.only is not None:
+            organizations = [
+                it
+                for it in organizations
+                if self.only & {it.name, *(str(name) for name in self._names(it))}
+            ]
+            drives = [it for it in drives if organizations or it in self.only]
         used: list[str] = []
         for block in organizations:
-            listed = block.given.get("devices")
-            names = listed.said if listed is not None and isinstance(listed.said, list) else []
-            for value in names:
+            for value in self._names(block):
                 if str(value) not in drives:
                     absent = ", ".join(self.parameters.absent)
                     is_known = str(value) in instances and absent
@@ -320,24 +360,29 @@ class _Experiment:
             )
         given = Given(sources[0])
         requests = given.whole("Number of I/O requests to generate")
-        inner = given.left.pop("Generators", None)
-        listed = inner.said if inner is not None and isinstance(inner.said, list) else []
-        generators = [it.said for it in listed if isinstance(it.said, Block)]
+        given.left.pop("Generators", None)
+        generators = synthio.running(self._generators(), self._processors())
         if not generators:
             raise self._wrong(sources[0], "a synthetic load without Generators")
+        until: dict[str, Any] = {}
+        if (end := given.number("Maximum time of trace generated")) is not None:
+            until["until"] = f"{end:.10g}s"
+        for flow in map(Given, generators):
+            self._refuse_places(flow)
+        loop = synthio.closed(generators, requests, end)
+        if loop is not None and len(generators) <= self._processors():
+            self.notes += given.rest()
+            return loop, until
         if len(generators) > 1:
             raise self._no_load(
                 generators[1], f"the load of {len(generators)} generators is not converted"
             )
-        until: dict[str, Any] = {}
-        if (end := given.number("Maximum time of trace generated")) is not None:
-            until["until"] = f"{end:.10g}s"
         given.neutral(
             "System call/return with each request", "Think time from call to request",
             "Think time from request to return",
         )  # fmt: skip
         flow = Given(generators[0])
-        self._refuse_places(flow)
+        self._refuse_places(flow)  # consumes the devices
         workload = self._open(flow) | ({"requests": requests} if requests else {})
         self.notes += [*given.rest(), *flow.rest()]
         return workload, until
