@@ -12,6 +12,8 @@ from ssdlab.layers import Layer
 OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
 #: Drive files of other programs: FEMU, SimpleSSD and NVMeVirt.
 DRIVES = (".sh", ".cfg", ".h")
+#: Letters of a file by which it is recognised.
+HEAD = 65_536
 #: Top-level keys of every data sheet, which experiments only have in sections.
 SHEET = {"name", "capacity"}
 
@@ -36,7 +38,23 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
         from pathlib import Path
 
         return read(Path(path))
-    return [layers.from_file(path)]
+    return [_own(path)]
+
+
+def _own(path: str | os.PathLike[str]) -> Layer:
+    """A file of this program, or commands of fio."""
+    layer = layers.from_file(path)
+    if os.path.splitext(path)[1] == ".toml":
+        return layer
+    from ssdlab.foreign import fio_command
+
+    beginning = layer.text[:HEAD]
+    if fio_command.is_one(beginning):
+        from pathlib import Path
+
+        job = fio_command.job(Path(path), layer.text)
+        return layers.from_mapping(layer.source, {"workload": {"kind": "fio", "job": job}})[0]
+    return layer
 
 
 def from_name(section: str, name: str | os.PathLike[str], called: str | None = None) -> Layer:
@@ -65,7 +83,7 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
         Results.load(name)  # names the command for a file without results
         raise InputError(f"{name}: results, not a file of a {section}")
-    layer = layers.from_file(name)
+    layer = _own(name)
     return _solved(layer) if section == "device" and is_sheet(layer.text) else layer
 
 

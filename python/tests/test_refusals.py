@@ -226,3 +226,11 @@ def test_a_table_that_was_converted_is_called_by_its_own_name(changed, words, ss
             word.split("=") for word in words[1:]
         ))  # fmt: skip
     assert ".parquet" not in str(refused.value) and "argument trace" in str(refused.value)
+
+
+def test_a_folder_given_as_a_trace_names_a_file_in_it(tmp_path, refused):
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    (folder / "mine.blktrace.0").write_bytes(b"")
+    said = refused("run", "--trace", folder)
+    assert f"trace {folder}: is a folder; name one file in it, such as {folder}/mine.blk" in said

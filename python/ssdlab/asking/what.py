@@ -13,6 +13,7 @@ from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.asking import described, fio, iostat
 from ssdlab.asking.described import Asked
+from ssdlab.foreign import fio_command
 from ssdlab.running import Experiment
 from ssdlab.sizing.load import Load
 
@@ -20,6 +21,8 @@ from ssdlab.sizing.load import Load
 HEAD = 65_536
 #: Kinds of workloads whose requests follow answers, without arrival times.
 CLOSED = ("closed", "jesd219", "jobs")
+#: Endings of files that describe a load, of others than fio.
+DESCRIBED = tuple(it for it in sources.OTHERS if it not in (".fio", ".job", ".ini"))
 #: Larger texts are traces.
 MOST_TEXT = 64 * 2**20
 
@@ -56,6 +59,8 @@ def of(
         return fio.read(path, results)
     if '"sysstat"' in head and '"disk_device"' in head:
         return iostat.read(path, _whole(path), volume)
+    if fio_command.is_one(head):
+        return _job(path)
     _refuse_known(path, head)
     if head.lstrip()[:1] in ("{", "["):
         found = parsed(path)
@@ -187,7 +192,7 @@ def _words(what: str) -> Asked:
 
 
 def _job(path: Path) -> Asked:
-    kind = "a job of fio" if path.suffix in (".fio", ".job", ".ini") else "a description of a load"
+    kind = "a description of a load" if path.suffix in DESCRIBED else "a job of fio"
     read = [f"Load: {path.name}, {kind}, as ssdlab run takes it."]
     assumed = ["the job as it is, cut after its first requests where it is longer"]
     surer = ["the results of this job on a drive of yours (fio --output-format=json)"]

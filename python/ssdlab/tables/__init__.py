@@ -66,6 +66,7 @@ def as_trace(
         return path
     if (table := _of_plugin(Path(path))) is not None:
         return as_trace(table, columns, source)
+    sources.refuse_folder(path)
     several = matches(os.fspath(path))
     files = several or [Path(path)]
     if not all(os.path.isfile(it) for it in files):

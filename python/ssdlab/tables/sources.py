@@ -50,6 +50,14 @@ def matches(path: str) -> list[Path] | None:
     return found
 
 
+def refuse_folder(path: str | os.PathLike[str]) -> None:
+    """Raise `InputError` for a folder, which names a file in it."""
+    if os.path.isdir(path):
+        files = sorted(it.name for it in os.scandir(path) if it.is_file())
+        one = f"; name one file in it, such as {os.path.join(path, files[0])}" if files else ""
+        raise InputError(f"trace {os.fspath(path)}: is a folder{one}")
+
+
 def is_table(path: Path) -> bool:
     """True if a file is a table that the engine cannot read."""
     try:
