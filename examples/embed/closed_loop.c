@@ -1,6 +1,8 @@
 /* Eight readers on a simulated drive, each of which asks again as soon as it is answered.
  *
- *     cc closed_loop.c $(pkg-config --cflags --libs ssdlab) -o closed_loop && ./closed_loop samsung-pm9a3
+ *     export PKG_CONFIG_PATH=~/.local/lib/pkgconfig
+ *     cc closed_loop.c $(pkg-config --cflags --libs ssdlab) -Wl,-rpath,$HOME/.local/lib -o closed_loop
+ *     ./closed_loop samsung-pm9a3
  */
 #include <inttypes.h>
 #include <ssdlab.h>
