@@ -7,7 +7,13 @@ import sys
 
 TYPE_CHECKING = False  # replaces `typing`, which is not needed here
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
+    from threading import Event
     from types import FrameType, TracebackType
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 #: As in shells: 128 plus the number of the signal.
 INTERRUPTED = 128 + signal.SIGINT
@@ -20,6 +26,21 @@ class Terminated(KeyboardInterrupt):
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with the progress of the interrupted work."""
+
+
+def finished(
+    futures: Iterable[Future[T]], ended: Iterable[Future[T]], cancelled: Event
+) -> Iterator[T]:
+    """The results of futures as they end; an interruption sets `cancelled` and ends the rest."""
+    try:
+        for future in ended:
+            yield future.result()
+    except BaseException:
+        cancelled.set()
+        raise
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def told(error: BaseException) -> int:

@@ -27,7 +27,8 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
     """Layers of an experiment: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 
     Results are a file, or the directory of `ssdlab run --out`. If another load replaces a file's
-    load, that need not be convertible. Raises `InputError`.
+    load, that need not be convertible. A data sheet is its drive under the default load. Raises
+    `InputError`.
     """
     from ssdlab import foreign
 
@@ -42,10 +43,10 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
 
 
 def _own(path: str | os.PathLike[str]) -> Layer:
-    """A file of this program, or commands of fio."""
+    """A file of this program, a data sheet, or commands of fio."""
     layer = layers.from_file(path)
     if os.path.splitext(path)[1] == ".toml":
-        return layer
+        return _solved(layer) if is_sheet(layer.text) else layer
     from ssdlab.foreign import fio_command
 
     beginning = layer.text[:HEAD]

@@ -77,7 +77,8 @@ def question(
     needs = {} if need is None else words.need(need)
     asked = things.of(what, load, columns, volume, assignments)
     rows = market.with_own(None if catalogue is None else Path(catalogue))
-    names = choosing.unique(drives) or [*rows]
+    drives = choosing.named(drives, rows)
+    names = drives or [*rows]
     _refuse_unserved(asked, needs)
     _try_out(asked, names if drives else names[:1], most, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]

@@ -75,6 +75,8 @@ def of(
                 f"{what}: JSON that is none of fio, iostat -o JSON, smartctl -j and "
                 "nvme smart-log -o json; a trace in JSON has an object a line"
             )
+    if sources.is_sheet(head):
+        raise InputError(f"{what}: a data sheet; --device {what} tries its drive, --load is a load")
     if iostat.is_text(head):
         return iostat.read(path, _whole(path), volume)
     if re.search(r"^\s*\[\w+\]\s*$", head, re.MULTILINE) and re.search(r"^\s*rw=", head, re.M):

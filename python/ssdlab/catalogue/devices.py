@@ -187,6 +187,7 @@ def about(words: str) -> list[Device]:
         texts = {it: said(it).lower().replace("-", " ") for it in every}
         return [it for it, text in texts.items() if all(part in text for part in parts)]
 
+    parts = ["zoned" if part == "zns" else part for part in parts]
     found = having(lambda it: f"{it.name} {it.group} {it.interface}")
     if found := found or having(lambda it: it.summary):
         return found

@@ -146,11 +146,12 @@ def details(found: Sequence[Found], texts: Sequence[str | None], file: IO[str]) 
             if parameters:
                 lines += [Text(), _entries(parameters, console.width)]
         if it.category == "terms" and (term := glossary.find(it.name)) is not None:
-            lines += [Text(), *map(Text, term.lines), Text(f"docs/{term.page}", style="dim")]
+            page = Text(f"ssdlab docs {term.page.removesuffix('.md')}", style="dim")
+            lines += [Text(), *map(Text, term.lines), page]
         if it.category in USES:
             lines += [Text(), Text(USES[it.category].format(it.name), style="green")]
         if it.category == "warnings":
-            lines += [Text(), Text("docs/warnings.md says what to do", style="dim")]
+            lines += [Text(), Text("ssdlab docs warnings says what to do", style="dim")]
         parts.append(Group(*lines))
         if text is not None:
             parts.append(Text(text.rstrip(), no_wrap=True, overflow="ignore"))

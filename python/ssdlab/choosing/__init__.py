@@ -142,8 +142,9 @@ def choose(
     need = _need(need)
     limit = sizing.YEARS if years is None else years
     rows = market.with_own(None if catalogue is None else Path(catalogue))
+    drives = named(drives, rows)
     terms = terms_of(limit, prices or {}, power_dollars_per_kwh, drives, rows)
-    names = unique(drives) or [*rows]
+    names = drives or [*rows]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
     refuse_contradictions(goals)
@@ -212,8 +213,7 @@ def terms_of(
     for name, dollars in prices.items():
         if name not in known:
             raise InputError(
-                f"--price {name}: no drive of this choice; drives: "
-                f"{', '.join(unique(drives) or rows)}"
+                f"--price {name}: no drive of this choice; drives: {', '.join(drives or rows)}"
             )
         if not (math.isfinite(dollars) and dollars >= 0):
             raise InputError(f"--price {name}={dollars:g}: a price is 0 or more dollars")
@@ -224,9 +224,13 @@ def terms_of(
     return Terms(years, prices, power, rows)
 
 
-def unique(names: Sequence[str]) -> list[str]:
-    """The names, each once; raises `InputError` for one that is given twice."""
-    for name in names:
-        if [*names].count(name) > 1:
+def named(drives: Sequence[str], rows: Mapping[str, market.Rated]) -> list[str]:
+    """Presets and device files; a name in the catalogue stands for its file.
+
+    Raises `InputError` for a drive that is given twice.
+    """
+    for name in drives:
+        if [*drives].count(name) > 1:
             raise InputError(f"--device {name}: is given twice; keep one")
-    return [*names]
+    files = {row.name: file for file, row in rows.items()}
+    return [files.get(it, it) for it in drives]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from ssdlab import portable, sizing, under_load
+from ssdlab import interruption, portable, sizing, under_load
 from ssdlab.choosing import reasons
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
@@ -166,15 +166,7 @@ class Hunt:
         """The offers in the order of `todo`, run in parallel on all cores."""
         with ThreadPoolExecutor(min(portable.cores(), max(len(todo), 1))) as pool:
             futures = [pool.submit(self._tried, *it, BRIEF) for it in todo]
-            try:
-                for future in futures:
-                    yield future.result()
-            except BaseException:
-                self._cancelled.set()
-                raise
-            finally:
-                for future in futures:
-                    future.cancel()
+            yield from interruption.finished(futures, futures, self._cancelled)
 
     def _tried(self, drive: str, count: int | None, effort: Effort) -> Offer:
         """`count` drives, or the fewest that hold the data, under the load."""

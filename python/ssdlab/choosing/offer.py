@@ -183,9 +183,4 @@ def _of_sheet(drive: str) -> float | None:
     """Rated drive writes per day over five years, from a data sheet file."""
     if not Path(drive).is_file() or not sources.is_sheet(text := layers.from_file(drive).text):
         return None
-    sheet = given.parse(drive, text)
-    if "dwpd" in sheet:
-        return float(sheet["dwpd"] * sheet["years"] / RATED_YEARS)
-    if "tbw" in sheet:
-        return float(sheet["tbw"] / (DAYS * RATED_YEARS * sheet["capacity"]))
-    return None
+    return given.parse(drive, text).dwpd(RATED_YEARS)

@@ -181,6 +181,9 @@ def told(failure: BaseException) -> int:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
         # click lists choices on separate lines.
         message = re.sub(r"\s*\n\s*", " ", error.format_message())
+        if "unexpected extra" in message and error.ctx is not None:
+            options = {it for param in error.ctx.command.params for it in param.opts}
+            hint = f"; a drive is --device FILE or its name{hint}" * ("--device" in options) or hint
         return _complain(message.rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
         # An interrupted command has its own message.

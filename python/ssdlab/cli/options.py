@@ -68,6 +68,7 @@ FRONT = (
     "--seed",
     "--report",
     "--plot",
+    "--nvme",
 )
 
 

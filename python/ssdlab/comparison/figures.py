@@ -13,17 +13,9 @@ def differences(found: Grid) -> Figure:
     series = []
     for objective in found.objectives:
         cells = found.of(objective)
-        percents = [cell.difference_percent for cell in cells]
-        ranges = [
-            None if mean is None or cell.margin_percent is None
-            else (mean - cell.margin_percent, mean + cell.margin_percent)
-            for cell, mean in zip(cells, percents, strict=True)
-        ]  # fmt: skip
+        ends = [(cell.difference_percent, cell.margin_percent or 0.0) for cell in cells]
+        ranges = [None if mean is None else (mean - half, mean + half) for mean, half in ends]
+        percents = [mean for mean, _ in ends]
         series.append(Series(spoken(objective.column), words, percents, "bars", ranges=ranges))
-    return Figure(
-        f"{title(found.b)} against {title(found.a)}",
-        Axis(words=words),
-        Axis("difference, % (with 95 % confidence interval)"),
-        series,
-        horizontal=True,
-    )
+    axes = Axis(words=words), Axis("difference, % (with 95 % confidence interval)")
+    return Figure(f"{title(found.b)} against {title(found.a)}", *axes, series, horizontal=True)

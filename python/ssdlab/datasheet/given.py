@@ -217,6 +217,12 @@ class Given:
         depth: int = self[f"{key}_depth"]
         return min(depth, self.most_slots or depth)
 
+    def dwpd(self, years: float) -> float | None:
+        """Rated drive writes per day over `years`; None without a rating."""
+        if "dwpd" in self:
+            return float(self["dwpd"] * self["years"] / years)
+        return float(self["tbw"] / (365 * years * self["capacity"])) if "tbw" in self else None
+
     def get(self, key: str) -> Any:
         """The value; None if the sheet lacks it."""
         return self.values.get(key)

@@ -54,8 +54,8 @@ STATUS_SECONDS = 1.0
             "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd --watch 8080",
         ),
         (
-            "a drive for nvme-cli and the kernel's nvme-tcp, or for another initiator",
-            "ssdlab serve agrawal2008 --size 1GiB --nvme tcp://127.0.0.1:4420",
+            "a drive for nvme-cli and the kernel's nvme-tcp: a zoned namespace",
+            "ssdlab serve wd-zn540 --nvme tcp://127.0.0.1:4420",
         ),
         (
             "record an application, to simulate it again",
@@ -252,7 +252,7 @@ def serve(
     simulation of the same requests, and whether they were answered in time.
 
     `ssdlab serve ctl SOCKET ORDER` sends it an order, and `ssdlab serve overhead FILE` measures the
-    transport latency. docs/live.md has databases, file systems and swap on it, step by step.
+    transport latency. `ssdlab docs live` has databases, file systems and swap on it, step by step.
     """
     if socket is not None and port is not None:
         raise click.UsageError("--socket and --port exclude each other")

@@ -19,6 +19,7 @@ from ssdlab.cli.options import PATH, QUIETLY, ExamplesFirst, ExamplesFirstGroup
 from ssdlab.datasheet import contradictions
 from ssdlab.datasheet import given as sheets
 from ssdlab.market import Rated
+from ssdlab.under_load import RATED_YEARS
 
 #: Default file of `add`.
 FILE = Path("catalogue.toml")
@@ -143,4 +144,4 @@ def _drive(what: str, folder: Path) -> tuple[str, Path | None, float | None, str
     drive = solve(given)
     name = re.sub(r"[^a-z0-9]+", "-", drive.name.lower()).strip("-")
     head = [f"{drive.name}, solved from its data sheet by ssdlab device from-datasheet."]
-    return name, folder / f"{name}.toml", given.get("dwpd"), drive.file(head)
+    return name, folder / f"{name}.toml", given.dwpd(RATED_YEARS), drive.file(head)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import layers, portable, running, sources
+from ssdlab import interruption, layers, portable, running, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.pts import jobs
@@ -75,15 +75,7 @@ class Crew:
         """Yield each test at its end."""
         with ThreadPoolExecutor(min(portable.cores(), max(1, len(tests)))) as pool:
             futures = [pool.submit(self.test, it) for it in tests]
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            except BaseException:
-                self._cancelled.set()
-                raise
-            finally:
-                for future in futures:
-                    future.cancel()
+            yield from interruption.finished(futures, as_completed(futures), self._cancelled)
 
     def _go_on(self, _: Progress) -> None:
         if self._cancelled.is_set():

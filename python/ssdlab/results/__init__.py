@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core, arrow, delivery, forms
 from ssdlab._core import InputError
-from ssdlab.optional import required
 from ssdlab.results.records import KINDS, Elapsed, Flash, Host, Part, Record, Wear
 
 if TYPE_CHECKING:
@@ -144,24 +143,17 @@ class Results(Part, arrow.Table):
         return ssdlab.Why.of(self, goal=goal, **arguments)
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with a row per kind of request, and figures by path.
-
-        Raises `InputError` without pandas.
-        """
-        pandas = required("pandas", "Results.to_pandas")
-        return pandas.DataFrame.from_dict(self._rows(), orient="index")
+        """The table as a `pandas.DataFrame` by kind of request. Raises `InputError` without it."""
+        return super().to_pandas().set_index("kind").rename_axis(None)
 
     def table_rows(self) -> list[dict[str, Any]]:
-        """The rows of `to_pandas`, whose first column is `kind`."""
-        return [{"kind": kind, **row} for kind, row in self._rows().items()]
-
-    def _rows(self) -> dict[str, dict[str, Any]]:
-        rows = {}
+        """A row per kind of request, and figures by path; the first column is `kind`."""
+        rows = []
         for kind, host in self._data["host"].items():
             row = {key: value for key, value in host.items() if not isinstance(value, dict | list)}
             for part in ("percentiles_us", "breakdown_us"):
                 row |= {f"{part}.{key}": value for key, value in host.get(part, {}).items()}
-            rows[kind] = row
+            rows.append({"kind": kind, **row})
         return rows
 
     def __repr__(self) -> str:
