@@ -151,10 +151,10 @@ def _parallel(drawn: Figure) -> str:
             body += f'<polyline class="{kind}" points="{path}"/>'
     legend = swatches([(mark.name, f"c{mark.colour % COLOURS}") for mark in threads])
     label = escape(f"{drawn.title}: a line for each, {drawn.x.label}", quote=True)
-    wide = 90 * len(words)
+    wide = 68 * len(words)  # five fit a phone
     tops = "".join(f"<span>{escape(most)}</span>" for _, most in drawn.x.ends)
     feet = "".join(
-        f"<span>{escape(least)}<br/><b>{escape(word)}</b></span>"
+        f"<span>{escape(least)}<br/><b>{escape(word).replace('.', '.<wbr/>')}</b></span>"
         for word, (least, _) in zip(words, drawn.x.ends, strict=True)
     )
     return (
