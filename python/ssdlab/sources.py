@@ -43,7 +43,7 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
 
 
 def _own(path: str | os.PathLike[str]) -> Layer:
-    """A file of this program, a data sheet, or commands of fio."""
+    """A file of this program, a data sheet, or commands of fio; another is refused by its name."""
     layer = layers.from_file(path)
     if os.path.splitext(path)[1] == ".toml":
         return _solved(layer) if is_sheet(layer.text) else layer
@@ -55,6 +55,8 @@ def _own(path: str | os.PathLike[str]) -> Layer:
 
         job = fio_command.job(Path(path), layer.text)
         return layers.from_mapping(layer.source, {"workload": {"kind": "fio", "job": job}})[0]
+    if (what := _core.known_as(beginning.encode())) is not None:
+        raise InputError(f"{path}: this is {what.replace('FILE', os.fspath(path))}")
     return layer
 
 

@@ -114,7 +114,7 @@ def test_needs_in_words():
         (["empty.csv"], "empty.csv: the file is empty"),
         (["some folder"], "some folder: is a folder; name one file in it, such as some folder/a"),
         (["none.csv"], "none.csv: there is no such file; a load in words is given as --load"),
-        (["other.json"], "other.json: JSON that is none of fio, iostat -o JSON, smartctl -j"),
+        (["other.json"], "other.json: this is JSON that is none of fio, iostat -o JSON, smartctl"),
         (["fio.json", "--load", "8K"], "fio.json and --load 8K: both say a load; keep one"),
         (["--load", "database 8K"], '--load: "database" is not understood; a load is said as in'),
         (["--load", ""], "--load has an empty value"),
@@ -310,8 +310,8 @@ def test_results_of_fio_between_messages_and_of_clients_are_read(here):
     [
         ("3;fio-3.1;r;0;0;12288000;409600\n", "--output-format=json"),
         ("r: (g=0): rw=randread, bs=4096B\nfio-3.28\n", "--output-format=json"),
-        ("Device             tps    kB_read/s\nsda  95.10  812.10\n", "iostat -x prints both"),
-        ("12:00:01 AM       DEV       tps     rkB/s\n", "iostat -x prints both"),
+        ("Device             tps    kB_read/s\nsda  95.10  812.10\n", "iostat -x`"),
+        ("12:00:01 AM       DEV       tps     rkB/s\n", "iostat -x`"),
         (" 259 0 nvme0n1 1 2 3 4 5 6 7 8 0 2 1 0\n", "iostat -x 10 6"),
         (
             json.dumps({"smartctl": {"messages": [{"string": "Permission denied"}]}}),

@@ -1,4 +1,4 @@
-"""Generators of DiskSim: which of several run, and the closed loop of those that wait."""
+"""Generators of DiskSim: which of several run, and the closed loop of waiting ones."""
 
 from pathlib import Path
 

@@ -65,19 +65,40 @@ def test_bytes_that_were_taken_for_sectors_are_doubted(refused, ssdlab, file):
     [
         ("a,b;c 12\nd,e;f 13\n", ["the nearest are ", "--columns"]),
         ("1,2,3,4,5,6,7,8\n", ["the nearest are ", "workload.format"]),
-        ('{"fio version" : "fio-3.36", "jobs": []}\n', ["results of fio", "ssdlab ask FILE"]),
-        ('{"schema": 1, "experiment": {}}\n', ["results of ssdlab", "ssdlab run FILE"]),
+        ('{"fio version" : "fio-3.36", "jobs": []}\n', ["results of fio", "ssdlab ask "]),
+        ('{"schema": 1, "experiment": {}}\n', ["results of ssdlab", "ssdlab why "]),
         ('{"a": 1}\n', ["this is JSON"]),
-        ("[global]\nrw=read\n", ["a job file of fio", "ssdlab run FILE"]),
-        ("[device]\nkind = 'ssd'\n", ["an experiment", "ssdlab run FILE"]),
-        ('{"sysstat": {}}\n', ["a report of iostat", "ssdlab ask FILE"]),
-        ("Device r/s w/s\nsda 1 2\n", ["a report of iostat", "ssdlab ask FILE"]),
+        ("[global]\nrw=read\n", ["a job of fio", "the ending .fio"]),
+        ("[device]\nkind = 'ssd'\n", ["an experiment", "ssdlab run "]),
+        ('{"sysstat": {}}\n', ["a report of iostat", "ssdlab ask "]),
+        ("avg-cpu:  %user\n 1.0\n\nDevice r/s rkB/s w/s\nsda 1 2 3\n", ["a report of iostat"]),
+        ("Attaching 2 probes...\n12 W 8 8\n", ["a program of bpftrace", "--pattern"]),
+        ("TIME(s)  T  BYTES  LAT(ms)\n1.5  W  4096  3.1\n", ["disksnoop", "biosnoop of bcc does"]),
+        ("0\t0.5\t0.0001\t0\tWrite\t4823007\t8\n", ["a log of DiskMon", "--columns"]),
+        ("0.000000000 Q R 4096 8\n", ["blkparse -f", "workload.layout"]),
+        ("sudo qemu -device femu,devsz_mb=12\n", ["a script of FEMU", "--device"]),
+        ("Device r/s w/s\nsda 1 2\n", ["a report of iostat", "ssdlab ask "]),
     ],
 )
 def test_a_file_that_is_no_trace_is_told_what_it_is(text, parts, refused, file):
     path = file("what.txt", text)
     said = refused("run", "--trace", path)
     assert str(path) in said and all(part in said for part in parts), said
+    if "this is" in said and "an experiment" not in said:
+        # Every command has the same sentence.
+        what = said.partition("this is ")[2]
+        assert what == refused("run", path).partition("this is ")[2]
+
+
+def test_a_trace_of_hfplayer_is_read_by_its_heading(file):
+    head = "#DUMP_OFFSET.I,ELAPSED_USECS.D,ELAPSED_TICKS.I,CMD.S,INFLIGHT_IOS.I,TS.I,SEQID.I,"
+    head += "LUN_SSID.I,OP.I,PHASE.I,LBA.I,NBLKS.I,LATENCY_TICKS.I,HOST_ID.I,HOST_LUN.I,"
+    head += "LATENCY_USECS.D\n"
+    rows = "0,5.5,9,WR_IN,0,9,1,5,1,0,112,8,9,7,5,9.8\n56,9.5,9,RD_IN,0,9,2,5,0,0,64,16,9,7,5,9.8\n"
+    found = package.trace.head(file("it.csv", head + rows), 2).requests
+    assert [(it.at_ns, it.op, it.sector, it.sectors) for it in found] == [
+        (5500, "write", 112, 8), (9500, "read", 64, 16),
+    ]  # fmt: skip
 
 
 def test_the_nearest_formats_are_those_with_such_lines(refused, file):

@@ -61,7 +61,7 @@ mod _core {
     use super::tables::{counters, latency_parts, operations, request_kinds, synonym, synonyms};
     #[pymodule_export]
     use super::traces::{
-        read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,
+        known_as, read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,
         trace_services,
     };
     #[pymodule_export]

@@ -56,6 +56,12 @@ pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>>
     content.map_err(|error| InputError::new_err(error.to_string()))
 }
 
+/// The kind of file with this `beginning`, with the command that takes it; none if unknown.
+#[pyfunction]
+pub(crate) fn known_as(beginning: &[u8]) -> Option<String> {
+    lab::known_as(beginning)
+}
+
 /// The first `count` requests of the trace at `path`, each with its source line, as JSON text.
 #[pyfunction]
 pub(crate) fn trace_head(

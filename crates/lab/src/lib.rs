@@ -87,3 +87,4 @@ pub use trace::{
     trace_services,
 };
 pub use view::View;
+pub use workloads::known_as;

@@ -12,11 +12,13 @@
 //! the two.
 
 mod known;
+mod others;
 mod row;
 mod unknown;
 mod writing;
 
-use crate::read::head::Head;
+use crate::read::head::{HEAD_BYTES, Head};
+use crate::read::stated::ReadOptions;
 use options::Invalid;
 pub use row::Format;
 pub(crate) use row::Reader;
@@ -77,6 +79,17 @@ pub fn format_named(name: &str) -> Result<&'static Format, Invalid> {
 /// The one format that recognises the beginning of the file; an error if there are none or several.
 pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
     only(FORMATS, head)
+}
+
+/// The kind of file of which `bytes` are the beginning, with the command that takes it; `None` if it
+/// is not known.
+pub fn known_as(bytes: &[u8]) -> Option<String> {
+    let head = Head::new(bytes, bytes.len() < HEAD_BYTES, &ReadOptions::default());
+    if let Ok(format) = detect(&head) {
+        let name = format.name;
+        return Some(format!("a trace of format {name}: `ssdlab run --trace FILE` replays it"));
+    }
+    others::named(bytes).map(str::to_owned)
 }
 
 fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {

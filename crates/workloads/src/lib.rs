@@ -48,7 +48,7 @@ mod zipf;
 pub use distribution::DistributionSpec;
 pub use error::BuildError;
 pub use footprint::Footprint;
-pub use formats::{FORMATS, Format, Writer, format_named};
+pub use formats::{FORMATS, Format, Writer, format_named, known_as};
 pub use kind::{Context, WorkloadKind};
 pub use kinds::mix::stream_keys;
 pub use kinds::*;

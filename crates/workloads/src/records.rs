@@ -304,6 +304,11 @@ fn recognise(
     };
     let form = form_of(first);
     detect(head).map_err(|problem| {
+        if problem.starts_with("this is ") {
+            // A known kind says more than the first line; the command can be copied.
+            let is_word = !name.contains(char::is_whitespace) && name != STANDARD_INPUT;
+            return if is_word { problem.replace("FILE", name) } else { problem };
+        }
         let beginning = match head.lines.is_empty() {
             // A line of unprintable bytes is not shown.
             true if form.contains("\\x") => return problem,

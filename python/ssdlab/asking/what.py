@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -61,26 +60,14 @@ def of(
         return iostat.read(path, _whole(path), volume)
     if fio_command.is_one(head):
         return _job(path)
-    _refuse_known(path, head)
     if head.lstrip()[:1] in ("{", "["):
         found = parsed(path)
         if iostat.is_json(found):
             return iostat.read(path, _whole(path), volume)
-        if isinstance(found, dict) and "simulated_seconds" in found:
-            raise InputError(
-                f"{what}: these are results of ssdlab run; `ssdlab why {what}` says what would help"
-            )
-        if found is not None:
-            raise InputError(
-                f"{what}: JSON that is none of fio, iostat -o JSON, smartctl -j and "
-                "nvme smart-log -o json; a trace in JSON has an object a line"
-            )
     if sources.is_sheet(head):
         raise InputError(f"{what}: a data sheet; --device {what} tries its drive, --load is a load")
     if iostat.is_text(head):
         return iostat.read(path, _whole(path), volume)
-    if re.search(r"^\s*\[\w+\]\s*$", head, re.MULTILINE) and re.search(r"^\s*rw=", head, re.M):
-        raise InputError(f"{what}: this is a job of fio; give it the ending .fio")
     return _trace(path, columns, assignments)
 
 
@@ -125,22 +112,6 @@ def _preset(name: str) -> Asked:
     read = [f"Load: {name}, a preset of a workload (`ssdlab show {name}`)."]
     surer = ["a trace of your load: blktrace or bpftrace for ten minutes of the busiest hour"]
     return Asked(load, read, ["the preset as it is"], surer)
-
-
-#: Reports from which no load follows, with advice.
-OTHERS = (
-    (r"\A\d;fio-\d", "terse results of fio; --output-format=json has the options of the jobs"),
-    (r"^\S+: \(g=\d+\): rw=", "printed results of fio; --output-format=json is read"),
-    (r"^Device:?\s+tps\b", "iostat without -x, which has no r/s and w/s; iostat -x prints both"),
-    (r"\sDEV\s+tps\b", "a report of sar -d, which has no r/s and w/s; iostat -x prints both"),
-    (r"\A\s*\d+\s+\d+\s+\w+(?:\s+\d+){11}", "counts since the start; `iostat -x 10 6` has rates"),
-)
-
-
-def _refuse_known(path: Path, head: str) -> None:
-    for begins, said in OTHERS:
-        if re.search(begins, head, re.MULTILINE):
-            raise InputError(f"{path}: {said}")
 
 
 def refuse_folder(path: Path) -> None:
@@ -206,7 +177,10 @@ def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked
     from ssdlab.units import size
 
     load = Load.of(path, columns)
-    found, asked = facts(load, assignments)
+    try:
+        found, asked = facts(load, assignments)
+    except InputError as error:
+        raise InputError(str(error).removeprefix("--trace ")) from None
     reads = found.read_share
     share = "" if reads is None else f", {100 * reads:.3g} % reads"
     read = [

@@ -71,5 +71,5 @@ def _sections(where: str, words: list[str], is_later: bool) -> list[str]:
     named = named or [["[job]"]]
     if is_later:
         named[0].append("stonewall")
-    # A later [global] would hold for the jobs behind it alone, and for those of other commands.
+    # A later [global] would hold for the jobs behind it alone, and for jobs of other commands.
     return [line for head, *keys in named for line in (head, *common, *keys)]

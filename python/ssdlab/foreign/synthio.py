@@ -1,4 +1,4 @@
-"""DiskSim's generators: which of several run, and the closed loop of those that wait.
+"""DiskSim's generators: which of several run, and the closed loop of waiting ones.
 
 Each generator is a process. One without requests that it waits for keeps its processor, so that
 with fewer processors than generators the others never begin (the last in the file is first).

@@ -1,75 +1,11 @@
 //! Messages about unrecognised files.
 
-use super::{Format, Reader};
+use super::{Format, Reader, others};
 use crate::read::head::{Head, first_lines, form_of};
 
 /// Number of similar formats named in the message.
 const NEAREST: usize = 3;
 
-/// Beginnings of files that are not traces, with advice.
-const OTHERS: [(&[&str], &str); 29] = [
-    (
-        &["{", "\"fio version\""],
-        "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
-    ),
-    (
-        &["{", "\"experiment\"", "\"schema\""],
-        "results of ssdlab: `ssdlab run FILE` repeats the experiment",
-    ),
-    (&["{", "percentage_used"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
-    (&["{", "ata_smart_attributes"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
-    (&["{", "\"sysstat\""], "a report of iostat: `ssdlab ask FILE` reads it"),
-    (&["Linux ", "Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
-    (&["Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
-    (&["Linux ", "Device", "tps"], WITHOUT_READS),
-    (&["Device", "tps"], WITHOUT_READS),
-    (&["procs "], WITHOUT_DISKS),
-    (&["\"Dstat"], WITHOUT_DISKS),
-    (
-        &["smartctl "],
-        "what smartctl prints: `ssdlab ask FILE` reads what `smartctl -j -a DEVICE >FILE` writes",
-    ),
-    (
-        &["Smart Log for NVME"],
-        "what nvme prints: `ssdlab ask FILE` reads what `nvme smart-log -o json DEVICE >FILE` writes",
-    ),
-    (&["", ": (g=0): rw="], PRINTED_BY_FIO),
-    (&["3;fio-"], PRINTED_BY_FIO),
-    (&["4;fio-"], PRINTED_BY_FIO),
-    (&["5;fio-"], PRINTED_BY_FIO),
-    (&["", " -> ", ": count", "distribution"], "a histogram of latencies, which are no requests"),
-    (
-        &["", "pread64("],
-        "calls that strace saw: `--pattern '^(?<time_s>[0-9.]+) p(?<op>read|write)64\\(.*, (?<bytes>\\d+), (?<offset>\\d+)\\)'` reads one file",
-    ),
-    (
-        &["", " usertable "],
-        "operations of YCSB on keys, which have no addresses: blktrace under the database records them",
-    ),
-    (&["<", "MQSim_IO_Scenarios"], "a scenario of MQSim: `ssdlab run --workload FILE` runs it"),
-    (&["[global]"], "a job file of fio: `ssdlab run FILE` runs it"),
-    (&["Tracing block I/O", "LATms"], WITHOUT_TIMES),
-    (&["COMM ", "LATms"], WITHOUT_TIMES),
-    (&["TIME(ms)", "DISK"], WITHOUT_SECTORS),
-    (&["Attach", "TIME(ms)", "DISK"], WITHOUT_SECTORS),
-    (&["@"], "maps of bpftrace, which are no requests: biosnoop of bcc prints one a line"),
-    (
-        &["{"],
-        "JSON that is no trace, which is an object with a time, an operation, an offset and a size a line",
-    ),
-    (
-        &["[{"],
-        "a list of JSON, of which an object a line can be read: `jq -c '.[]' FILE` writes it",
-    ),
-];
-const PRINTED_BY_FIO: &str =
-    "what fio prints: `ssdlab ask FILE` reads what `fio --output-format=json --output=FILE` writes";
-const WITHOUT_READS: &str = "a report of iostat without -x: `ssdlab ask` reads that of `iostat -x`";
-const WITHOUT_DISKS: &str =
-    "a report of means of the whole machine: `ssdlab ask` reads that of `iostat -x`";
-const WITHOUT_TIMES: &str = "output of iosnoop without times: iosnoop -ts prints them";
-const WITHOUT_SECTORS: &str =
-    "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does";
 /// Beginnings of binary recordings that another program can print as text.
 const RECORDINGS: [(&[u8], &str); 8] = [
     (b"PERFILE2", "a recording of perf: `perf script -i FILE` prints it"),
@@ -104,9 +40,7 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
         return "its lines end in a carriage return alone: `tr '\\r' '\\n' <FILE` mends them"
             .to_owned();
     }
-    let text = String::from_utf8_lossy(head.bytes);
-    let is = |marks: &[&str]| head.starts(marks[0]) && marks.iter().all(|it| text.contains(it));
-    if let Some((_, what)) = OTHERS.iter().find(|(marks, _)| is(marks)) {
+    if let Some(what) = others::named(head.bytes) {
         return format!("this is {what}");
     }
     if SECTIONS.iter().any(|it| head.starts(it)) {

@@ -47,6 +47,27 @@ const KNOWN: &[(&[&str], &str)] = &[
         &["timestamp", "pid", "command", "sector", "operation", "size", "latencyms"],
         "end=1,op=5,offset=4:sectors,size=6:bytes,latency=7:ms",
     ),
+    // hfplayer of the University of Minnesota: OP is 0 for a read, CMD also says how it was sent.
+    (
+        &[
+            "dumpoffseti",
+            "elapsedusecsd",
+            "elapsedticksi",
+            "cmds",
+            "inflightiosi",
+            "tsi",
+            "seqidi",
+            "lunssidi",
+            "opi",
+            "phasei",
+            "lbai",
+            "nblksi",
+            "latencyticksi",
+            "hostidi",
+            "hostluni",
+        ],
+        "time=2:us,op=9:0=read,1=write,offset=11:sectors,size=12:sectors,device=15",
+    ),
 ];
 
 /// Index of the column with this name.

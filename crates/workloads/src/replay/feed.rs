@@ -88,10 +88,13 @@ impl Feed {
     ///
     /// # Errors
     /// When the file cannot be opened or is not a trace.
-    pub(super) fn new(file: TraceFile, options: &Trace) -> Result<Self, BuildError> {
+    pub(super) fn new(mut file: TraceFile, options: &Trace) -> Result<Self, BuildError> {
         let limit = options.requests.unwrap_or(u64::MAX);
+        let records = file.open()?;
+        // A repetition need not detect it again, which takes longer than reading a short trace.
+        file.format = Some(records.format());
         Ok(Feed {
-            records: file.open()?,
+            records,
             file,
             devices: options.devices.clone(),
             selection: Selection::new(&options.devices),
