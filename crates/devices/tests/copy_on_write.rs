@@ -263,7 +263,10 @@ fn what_snapshots_need_is_said() {
         (|it| it.snapshots.space = 0.0, "not a share above 0"),
         (|it| it.snapshots.space = 0.9, "raise the spare space or lower the share"),
         (|it| it.persistence.recovery = devices::ssd::config::Recovery::Spare, "no recovery finds"),
-        (|it| it.fdp.handles = 2, "placement handles"),
+        (
+            |it| (it.fdp.handles, it.snapshots.orders) = (2, "1: make".parse().unwrap()),
+            "orders snapshots or names a reclaim unit",
+        ),
         (|it| it.map.memory = "8KiB".parse().unwrap(), "tables of snapshots are in memory"),
     ] {
         let said = refusal(change);

@@ -250,16 +250,15 @@ fn what_snapshots_need_behind_a_buffer_is_said() {
     };
     for (change, words) in [
         (
-            (|it| {
-                it.slc_cache.dynamic = 0.5;
-                it.slc_cache.program = Some(options::Duration::from_ns(300_000));
-                it.slc_cache.read = Some(options::Duration::from_ns(20_000));
-            }) as fn(&mut SsdConfig),
-            "takes the spare space",
+            (|it| it.persistence.recovery = devices::ssd::config::Recovery::Spare)
+                as fn(&mut SsdConfig),
+            "no recovery finds them",
         ),
-        (|it| it.media.model = devices::ssd::config::MediaModel::Tlc3d, "what is lost of a page"),
-        (|it| it.persistence.recovery = devices::ssd::config::Recovery::Spare, "no recovery finds"),
-        (|it| it.fdp.handles = 2, "placement handles"),
+        (|it| (it.fdp.handles, it.fdp.groups) = (2, 2), "no room set aside"),
+        (
+            |it| (it.fdp.handles, it.snapshots.orders) = (2, "1: make".parse().unwrap()),
+            "orders snapshots or names a reclaim unit",
+        ),
         (|it| it.map.memory = "64KiB".parse().unwrap(), "tables of snapshots are in memory"),
         (|it| it.snapshots.space = 0.9, "raise the spare space or lower the share"),
         (

@@ -53,7 +53,11 @@ impl Ssd {
             self.audit_block(Block(block), &begun)?;
         }
         self.audit_counts(&begun)?;
-        if self.ftl.can_be_rebuilt(&self.flash) { self.check_rebuild() } else { Ok(()) }
+        if self.ftl.snapshots.is_none() && self.ftl.can_be_rebuilt(&self.flash) {
+            self.check_rebuild()
+        } else {
+            Ok(())
+        }
     }
 
     /// State of the drive rebuilt from the flash alone.

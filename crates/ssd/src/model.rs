@@ -172,7 +172,7 @@ impl Model for Ssd {
                 if self.features.has(Feature::Ages) || self.features.has(Feature::LooksUp) {
                     let pages = front::touched(self.geometry(), request);
                     self.ftl.look_up_untimed(&pages, request.op == Op::Write);
-                    status = self.buffered.meet_age_untimed(request, cx!(self));
+                    status = self.buffered.meet_age_untimed(request, |_, lpn| Some(lpn), cx!(self));
                 }
                 for page in front::touched(self.geometry(), request) {
                     let page =

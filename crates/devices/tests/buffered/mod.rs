@@ -10,6 +10,7 @@ mod reads;
 mod refusals;
 pub mod slc;
 mod slc_keys;
+mod slc_pairs;
 mod stalls;
 
 use crate::common::{Closed, Script, Step, configured, run_closed, run_on};

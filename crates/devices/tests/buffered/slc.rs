@@ -234,6 +234,50 @@ fn reads_of_the_cache_are_faster() {
     assert_eq!(cell(&[("device.slc_cache.read", json!("30us"))]), 30_000);
 }
 
+/// Other features beside the cache; none on some drives.
+fn beside(seed: u64) -> Vec<(&'static str, Value)> {
+    let random = &mut Xoshiro256::new(seed, 34);
+    let mut pick = |of: &[Value]| of[random.below(of.len() as u64) as usize].clone();
+    let summary = pick(&[json!(false), json!(true), json!(true)]);
+    let recovery = match summary == json!(true) {
+        true => pick(&[json!("spare"), json!("summary"), json!("checkpoint"), json!("checkpoint")]),
+        false => json!("spare"),
+    };
+    let handles = pick(&[json!(0), json!(0), json!(1), json!(3)]);
+    let told = handles == json!(3);
+    let mut keys = vec![
+        ("device.summary_page", summary),
+        ("device.persistence.recovery", recovery),
+        ("device.persistence.checkpoint", json!("20ms")),
+        ("device.parity.of", pick(&[json!(0), json!(0), json!(4), json!(8)])),
+        ("device.cleaning.pace", pick(&[json!("token"), json!("burst"), json!("adaptive")])),
+        (
+            "device.cleaning.levelling.rule",
+            pick(&[json!("none"), json!("rate-limit"), json!("migrate")]),
+        ),
+        ("device.wear.rated_cycles", pick(&[json!(100_000), json!(60)])),
+        ("device.fdp.handles", handles),
+    ];
+    if told {
+        keys.extend([
+            ("device.fdp.isolation", pick(&[json!("initial"), json!("persistent")])),
+            ("device.fdp.place", json!("address(0-30%:1, 30-60%:2)")),
+            ("device.buffer.size", json!("8MiB")),
+            ("device.spare_factor", json!(0.6)),
+            ("device.blocks_per_plane", json!(64)),
+        ]);
+    } else {
+        let frontiers = pick(&[json!("auto"), json!("auto"), json!("single"), json!("hot-cold")]);
+        keys.push(("device.cleaning.frontiers", frontiers));
+        keys.extend([
+            ("device.spare_factor", json!(0.5)),
+            ("device.blocks_per_plane", json!(64)),
+            ("device.buffer.size", json!("8MiB")),
+        ]);
+    }
+    keys
+}
+
 /// Random drives with a cache under mixed loads pass the audit, with rests, and through power cuts.
 #[test]
 fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
@@ -258,7 +302,8 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
             ("device.buffer.power_loss_protected", pick(&[json!(true), json!(false)])),
             ("device.persistence.recovery", json!("spare")),
         ];
-        let mut ssd = Ssd::new(&cached(&keys), seed).unwrap();
+        let config = cached(&[&keys[..], &beside(seed)].concat());
+        let mut ssd = Ssd::new(&config, seed).unwrap();
         let pages = ssd.capacity_sectors() / 8;
         let mut now = 0;
         let mut random = Xoshiro256::new(seed, 32);
@@ -302,11 +347,8 @@ fn a_cache_refuses_what_it_cannot_do() {
     for (key, value, words) in [
         ("device.slc_cache.program", json!("1ms"), "at most 800us"),
         ("device.slc_cache.dynamic", json!(1.5), "share"),
-        ("device.parity.of", json!(8), "parity"),
-        ("device.cleaning.pace", json!("burst"), "token"),
         ("device.cleaning.reclaim", json!("block"), "superblock"),
         ("device.cell.program", json!("per-page"), "one-shot"),
-        ("device.cleaning.frontiers", json!("single"), "auto"),
     ] {
         let refused = Ssd::new(&cached(&[(key, value)]), 0).map(drop);
         let message = refused.expect_err(key).to_string();

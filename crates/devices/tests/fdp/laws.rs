@@ -36,6 +36,34 @@ fn drives() -> Vec<(&'static str, Keys)> {
     ]
 }
 
+/// Drives with more that moves data, or keeps it.
+fn with_more() -> Vec<(&'static str, Keys)> {
+    let keeping = |mut keys: Keys| {
+        keys.extend([
+            ("device.snapshots.most", json!(2)),
+            ("device.snapshots.every", json!("3MiB")),
+            ("device.spare_factor", json!(0.35)),
+        ]);
+        keys
+    };
+    let caching = |mut keys: Keys| {
+        keys.extend([
+            ("device.slc_cache.dynamic", json!(0.3)),
+            ("device.slc_cache.program", json!("0.3ms")),
+            ("device.slc_cache.read", json!("20us")),
+            ("device.buffer.size", json!("8MiB")),
+            ("device.spare_factor", json!(0.4)),
+        ]);
+        keys
+    };
+    vec![
+        ("snapshots of one plane", keeping(plane(96, 32, 0.3))),
+        ("snapshots of superblocks", keeping(buffered())),
+        ("an SLC cache", caching(buffered())),
+        ("snapshots and an SLC cache", keeping(caching(buffered()))),
+    ]
+}
+
 /// Runs a load in time, or request by request without; the end of a run in time, and when each was answered.
 fn run(ssd: &mut Ssd, load: &[Request], timed: bool) -> (Time, Vec<(u64, Time)>) {
     if timed {
@@ -93,7 +121,7 @@ fn one_handle_places_as_a_drive_without_fdp() {
 
 #[test]
 fn permuting_the_numbers_of_handles_changes_nothing_else() {
-    for (name, keys) in drives() {
+    for (name, keys) in drives().into_iter().chain(with_more()) {
         for isolation in ["initial", "persistent"] {
             let config = placed(keys.clone(), 3, isolation, &[]);
             let load = load_for(&config);
@@ -123,7 +151,7 @@ fn permuting_the_numbers_of_handles_changes_nothing_else() {
 
 #[test]
 fn what_handles_count_adds_up_to_what_the_drive_counts() {
-    for (name, keys) in drives() {
+    for (name, keys) in drives().into_iter().chain(with_more()) {
         for isolation in ["initial", "persistent"] {
             let config = placed(keys.clone(), 3, isolation, &[]);
             let load = load_for(&config);

@@ -42,11 +42,6 @@ fn contradictions_name_keys_values_and_a_remedy() {
         ),
         (
             plain(),
-            vec![three.clone(), ("device.cleaning.levelling.rule", json!("migrate"))],
-            &["device.cleaning.levelling.rule", "use \"none\" or \"rate-limit\""],
-        ),
-        (
-            plain(),
             vec![three.clone(), ("device.log_blocks.scheme", json!("fast"))],
             &["device.log_blocks.scheme", "use \"none\""],
         ),
@@ -59,11 +54,12 @@ fn contradictions_name_keys_values_and_a_remedy() {
             buffered(),
             vec![
                 three.clone(),
+                ("device.fdp.groups", json!(2)),
                 ("device.slc_cache.dynamic", json!(0.5)),
                 ("device.slc_cache.program", json!("0.3ms")),
                 ("device.slc_cache.read", json!("20us")),
             ],
-            &["device.slc_cache.dynamic", "use 0"],
+            &["device.fdp.groups", "lies over all dies", "use 1"],
         ),
         (
             plain(),

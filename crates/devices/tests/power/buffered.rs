@@ -3,7 +3,7 @@
 
 use crate::drives;
 use devices::Model;
-use devices::ssd::config::{Persistence, Program, Reclaim, Recovery};
+use devices::ssd::config::{LevellingRule, Pace, Persistence, Program, Reclaim, Recovery};
 use devices::ssd::power::PowerReport;
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use engine::{Device, Lba, Op, Request, Time};
@@ -167,7 +167,7 @@ fn a_start_takes_the_reads_of_its_dies() {
 /// The drives of the search are of all kinds.
 #[test]
 fn buffered_drives_of_all_kinds_are_cut() {
-    let all: Vec<SsdConfig> = (0..400).map(drives::config).collect();
+    let all: Vec<SsdConfig> = (0..3000).map(drives::config).collect();
     let some = |wanted: &dyn Fn(&SsdConfig) -> bool| {
         let possible = |config: &&SsdConfig| {
             wanted(config) && drives::with_least_spare(&mut (*config).clone()).is_some()
@@ -187,4 +187,13 @@ fn buffered_drives_of_all_kinds_are_cut() {
     }
     some(&|it| it.parity.of > 0);
     some(&|it| it.cleaning.reclaim == Reclaim::Block);
+    let caches = |it: &SsdConfig| it.slc_cache.dynamic > 0.0;
+    let by_summary = |it: &SsdConfig| it.persistence.recovery != Recovery::Spare;
+    let levels = |it: &SsdConfig| it.cleaning.levelling.rule != LevellingRule::None;
+    some(&|it| caches(it) && by_summary(it));
+    some(&|it| caches(it) && it.parity.of > 0);
+    some(&|it| caches(it) && levels(it));
+    some(&|it| caches(it) && it.fdp.handles > 1);
+    some(&|it| levels(it) && it.fdp.handles > 1);
+    some(&|it| caches(it) && it.cleaning.pace != Pace::Token);
 }

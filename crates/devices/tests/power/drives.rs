@@ -1,9 +1,10 @@
 //! Drives of all shapes, as small as possible, and their requests.
 
 use devices::ssd::config::{
-    ActiveBlocks, BlockBuffer, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang,
-    HostLink, Interleave, Levelling, LevellingRule, LogBlocks, LogScheme, Pace, Pairing,
-    PairingGuard, Persistence, Planes, Pool, Program, Reclaim, Recovery, Trims, Wear,
+    ActiveBlocks, BlockBuffer, Cleaning, CleaningTime, FillOrder, Fold, FreeOrder, Frontiers, Gang,
+    HostLink, Interleave, Isolation, Levelling, LevellingRule, LogBlocks, LogScheme, Pace, Pairing,
+    PairingGuard, Persistence, Planes, Pool, Program, Reclaim, Recovery, SlcCache, Trims, Wear,
+    WhenFull,
 };
 use devices::ssd::{Geometry, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -92,7 +93,52 @@ fn buffered(seed: u64) -> SsdConfig {
     if random.below(8) == 0 {
         config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
     }
+    has_features(&mut config, groups, &mut Xoshiro256::new(seed, 13));
     config
+}
+
+/// Some have an SLC cache, wear levelling or placement handles, or several of these.
+fn has_features(config: &mut SsdConfig, groups: u32, random: &mut Xoshiro256) {
+    let cell = &config.cell;
+    let may_cache = cell.bits > 1
+        && cell.program == Program::OneShot
+        && config.cleaning.reclaim == Reclaim::Superblock;
+    let drawn = [may_cache && random.below(2) == 0, random.below(4) == 0, random.below(4) == 0];
+    let [caches, levels, places] = drawn;
+    if caches {
+        config.slc_cache = SlcCache {
+            dynamic: pick(random, &[0.3, 1.0]),
+            program: Some(Duration::from_ns(config.timing.program.ns() / 4)),
+            read: Some(Duration::from_ns(20_000)),
+            when_full: pick(random, &[WhenFull::Direct, WhenFull::Fold]),
+            fold: pick(random, &[Fold::Idle, Fold::Lazy, Fold::Eager]),
+            fold_after: Duration::from_ns(pick(random, &[1_000, 3_000_000])),
+            rated_cycles: pick(random, &[None, Some(400_000)]),
+            ..SlcCache::default()
+        };
+    }
+    if levels {
+        config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
+        config.cleaning.levelling = Levelling {
+            rule: pick(random, &[LevellingRule::Migrate, LevellingRule::RateLimit]),
+            retirement_age: 1.0,
+            cold_life: 0.5,
+            ..Levelling::default()
+        };
+    }
+    if places {
+        config.fdp.handles = pick(random, &[2, 3]);
+        config.fdp.isolation = pick(random, &[Isolation::Initial, Isolation::Persistent]);
+        config.fdp.place = "address(0-20%:1)".parse().expect("a rule");
+    }
+    let more = 1 + u32::from(levels) + if places { 2 * config.fdp.handles + 2 } else { 0 };
+    let bytes = u64::from(more * groups * config.planes_per_die * config.cell.bits) * 4096;
+    if more > 1 {
+        config.buffer.size = Size::from_bytes(bytes);
+    }
+    if drawn != [false; 3] {
+        config.blocks_per_plane += 8 + 4 * more;
+    }
 }
 
 /// Interleave, pool and frontiers go round with the seed, so that all meet; the rest is drawn.

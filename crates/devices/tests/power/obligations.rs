@@ -126,7 +126,8 @@ fn o7_there_is_room_after_a_cut() {
         let Some(Ok(came)) = tried(&whole) else { continue };
         for event in (1..came.events).step_by(depth(21, 21, 7) as usize) {
             let case = Case { cuts: vec![event], ..whole.clone() };
-            let came = tried(&case).expect("its drive is possible").unwrap();
+            let came = tried(&case).expect("its drive is possible");
+            let came = came.unwrap_or_else(|problem| panic!("{}", line(case.clone(), problem)));
             assert!(!came.ended, "{case}: the drive takes no more writes");
         }
     }

@@ -153,15 +153,14 @@ impl Cache {
             let queue = queue.chain(rest.map(|group| {
                 let kept = self.gather.group(group);
                 let passes = if kept.stage == Stage::Filling { self.passes() } else { kept.passes };
-                let pages = Some(self.shape.planes * self.shape.rows);
-                Dumped { group, pages, first_ns: costs.program, passes }
+                let (rows, first_ns) = self.first_pass(kept, costs);
+                Dumped { group, pages: Some(self.shape.planes * rows), first_ns, passes }
             }));
             queues.push(queue.collect());
         }
         let mut buses = memory::zeroed(self.shape.channels as usize);
         // Times at which a die's registers and cells are free.
         let mut free = memory::filled((0, 0), queues.len());
-        let whole = Time::from(self.shape.planes * self.shape.rows) * costs.page;
         let begins = |die: usize, free: &[(Time, Time)], buses: &[Time]| {
             let (registers, cells) = free[die];
             let from = if self.config.cache_commands { registers } else { cells };
@@ -174,7 +173,9 @@ impl Cache {
             for pass in 0..it.passes {
                 let mut loaded = 0;
                 if pass > 0 || it.pages.is_some() {
-                    loaded = begins(die, &free, &buses) + whole;
+                    let all = self.shape.planes * self.shape.rows;
+                    let pages = Time::from(it.pages.unwrap_or(all));
+                    loaded = begins(die, &free, &buses) + pages * costs.page;
                     let channels = buses.len();
                     buses[die % channels] = loaded;
                 }

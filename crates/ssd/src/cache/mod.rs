@@ -135,9 +135,10 @@ pub struct Cache {
     owned: Option<Owned>,
     /// Jobs that were not handed on yet.
     jobs: Vec<Asked>,
-    /// The SLC cache, if any, and its stream.
+    /// The SLC cache, if any, its stream, and the pages of the last group of its blocks.
     slc: Option<Box<SlcCacheState>>,
     slc_stream: Stream,
+    last_in_slc: u32,
 }
 
 impl Cache {
@@ -167,6 +168,7 @@ impl Cache {
             } else {
                 Stream(u32::MAX)
             },
+            last_in_slc: shape.units_in_one_bit(shape.per_block - 1),
             config: config.clone(),
         }
     }
@@ -582,9 +584,7 @@ impl Cache {
             clock.call(clock.now + linger, Event::Lingered(group));
         }
         let mut is_full = self.gather.add(group, class, programming);
-        if stream == self.slc_stream
-            && self.gather.group(group).filled() == self.shape.units_per_row()
-        {
+        if stream == self.slc_stream && self.has_its_row(group) {
             // Skips rows that are missing with one bit a cell.
             while !is_full {
                 let programming = ftl.pad_slc(domain);
@@ -611,13 +611,13 @@ impl Cache {
         self.jobs.push(Asked { die, job, cleans });
         let first = self.shape.first_die(block, ftl.geometry().blocks_per_domain);
         if let Some(die) = self.shape.place(first, index).parity {
-            self.jobs.push(Asked { die, job: Job::Parity { passes }, cleans });
+            self.jobs.push(Asked { die, job: Job::Parity { passes, slc }, cleans });
         }
         if index + 1 == self.shape.per_block {
             // The groups of a block's summary that hold no data.
             for number in 0..self.shape.summary_groups {
                 let die = first + (index + 1 + number) % self.shape.width;
-                self.jobs.push(Asked { die, job: Job::Parity { passes }, cleans });
+                self.jobs.push(Asked { die, job: Job::Parity { passes, slc }, cleans });
             }
         }
         if two_pass {

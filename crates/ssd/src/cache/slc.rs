@@ -4,8 +4,11 @@
 //! cache. While a block is folded because space is short, the host waits: on the drives whose rates are published the
 //! times of both add up.
 
+use super::Cache;
+use super::gather::Group;
 use crate::clock::{Clock, Event};
 use crate::config::{Fold, Reuse, SsdConfig, WhenFull};
+use crate::die::Costs;
 use crate::shape::Groups;
 use engine::Time;
 use options::Bandwidth;
@@ -82,12 +85,30 @@ pub struct SlcCacheState {
     pages: [u64; 4],
 }
 
+impl Cache {
+    /// Rows that the first pass of a group programs, and how long that takes, ns.
+    pub(super) fn first_pass(&self, group: &Group, costs: &Costs) -> (u32, Time) {
+        if group.stream == self.slc_stream {
+            return (1, costs.slc_program);
+        }
+        (self.shape.rows, costs.program)
+    }
+
+    /// True if a group with one bit a cell has all its pages: of the last of a block less where a summary follows.
+    pub(super) fn has_its_row(&self, group: u32) -> bool {
+        let kept = self.gather.group(group);
+        let is_last = kept.index + 1 == self.shape.per_block;
+        kept.filled() == if is_last { self.last_in_slc } else { self.shape.units_per_row() }
+    }
+}
+
 impl SlcCacheState {
     pub fn new(config: &SsdConfig, shape: &Groups) -> Option<Box<SlcCacheState>> {
         let keys = &config.slc_cache;
         // A die folds at its program rate.
+        let data = shape.data_share();
         let native =
-            f64::from(shape.dies) * shape.bytes() as f64 / config.timing.program.ns() as f64;
+            data * f64::from(shape.dies) * shape.bytes() as f64 / config.timing.program.ns() as f64;
         let beside = (keys.fold_share > 0.0).then(|| 1.0 / (keys.fold_share * native));
         keys.is_on().then(|| {
             Box::new(SlcCacheState {

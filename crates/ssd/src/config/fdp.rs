@@ -3,6 +3,7 @@
 //! A reclaim unit is the unit of garbage collection: a superblock behind a write buffer, or a
 //! block. [`rule`](super::fdp_rule) places requests without a handle.
 
+use super::SsdConfig;
 use super::fdp_rule::PlaceRule;
 use options::{Maybe, choices, conditions, options};
 
@@ -70,11 +71,19 @@ impl Fdp {
         if self.is_on() { self.groups.max(1) } else { 1 }
     }
 
-    /// Number of reclaim units per domain that receive copies.
-    pub fn destinations(&self) -> u32 {
+    /// Number of reclaim units per domain that receive copies, of this number of handles. Where these copies share
+    /// units, data that an SLC cache folds go to further ones, one for each handle.
+    pub fn destinations(&self, handles: u32, folds: bool) -> u32 {
         match self.isolation {
-            Isolation::Initial => 1,
-            Isolation::Persistent => self.handles,
+            Isolation::Initial => 1 + if folds { handles } else { 0 },
+            Isolation::Persistent => handles,
         }
+    }
+}
+
+impl SsdConfig {
+    /// Number of reclaim units per domain of a drive with handles that receive copies.
+    pub(crate) fn destinations(&self) -> u32 {
+        self.fdp.destinations(self.fdp.handles, self.folds())
     }
 }

@@ -327,7 +327,7 @@ impl SsdConfig {
     /// the block that a merge fills. With FDP: one per handle and one per destination of copies.
     pub fn open_blocks(&self) -> u32 {
         match self.log_blocks.slots() {
-            0 if self.fdp.chooses() => self.fdp.handles + self.fdp.destinations(),
+            0 if self.fdp.chooses() => self.fdp.handles + self.destinations(),
             0 => self.frontiers().count(),
             slots => slots + 1,
         }

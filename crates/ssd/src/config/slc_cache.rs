@@ -1,5 +1,6 @@
 //! SLC cache: blocks that host writes use temporarily with one bit per cell.
 
+use super::SsdConfig;
 use options::{Bandwidth, Duration, Size, choices, conditions, options};
 
 choices! {
@@ -79,5 +80,12 @@ impl SlcCache {
     /// True with an SLC cache.
     pub fn is_on(&self) -> bool {
         self.dynamic > 0.0 || self.r#static.bytes() > 0
+    }
+}
+
+impl SsdConfig {
+    /// True if an SLC cache is folded.
+    pub(crate) fn folds(&self) -> bool {
+        self.is_buffered() && self.slc_cache.is_on()
     }
 }

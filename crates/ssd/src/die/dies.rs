@@ -205,10 +205,12 @@ impl Dies {
         let number = self.tasks;
         self.tasks += 1;
         let cell_ns = match job {
-            Job::Program { slc: true, .. } => self.costs.slc_program,
+            Job::Program { slc: true, .. } | Job::Parity { slc: true, .. } => {
+                self.costs.slc_program
+            }
             Job::Program { .. } | Job::Own => self.costs.program,
             Job::Map => self.costs.map_program,
-            Job::Parity { passes } => Time::from(passes) * self.costs.program,
+            Job::Parity { passes, .. } => Time::from(passes) * self.costs.program,
             Job::Erase(_) => self.costs.erase,
         };
         let task = Task { job, cleans, number, cell_ns, started: 0, loaded_ns: 0 };

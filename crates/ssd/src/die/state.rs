@@ -14,8 +14,8 @@ pub(crate) enum Job {
     /// A pass of a group; the last one makes it a group that is programmed.
     /// `slc`: with one bit a cell.
     Program { group: u32, last: bool, slc: bool },
-    /// A group of parity, or of the summary of a block, in all its passes.
-    Parity { passes: u32 },
+    /// A group of parity, or of the summary of a block, in all its passes; `slc`: with one bit a cell.
+    Parity { passes: u32, slc: bool },
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,
     /// A program of map pages, as many as one operation takes.
@@ -27,7 +27,7 @@ pub(crate) enum Job {
 impl Job {
     /// True if it programs cells of one bit.
     pub fn is_slc(self) -> bool {
-        matches!(self, Job::Program { slc: true, .. })
+        matches!(self, Job::Program { slc: true, .. } | Job::Parity { slc: true, .. })
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Buffered, Cx, DieEnd};
 use crate::device::kit::slots::Slot;
 use crate::die::{Batch, Place, ReadFor, Row, Rows, SLC_ROW};
 use crate::front;
+use crate::ftl::Ftl;
 use crate::ids::{Lpn, Ppn};
 use crate::media::planted::Mistake;
 use crate::media::{FlashPage, Media, Outcome};
@@ -38,15 +39,29 @@ impl Buffered {
         cx.front.expect(slot, 0);
         let pages = front::touched(cx.ftl.geometry(), request);
         if pages.end - pages.start > 1 {
-            return self.begin_aged_reads(slot, request, Worst::default(), cx);
+            return self.begin_aged_reads(slot, request, |_, lpn| Some(lpn), Worst::default(), cx);
         }
         if let Err(worst) = self.begin_page_read(slot, request, Lpn(pages.start), true, cx) {
-            self.begin_aged_reads(slot, request, worst, cx);
+            self.begin_aged_reads(slot, request, |_, lpn| Some(lpn), worst, cx);
         }
     }
 
-    /// `begin` with a minute ended, failures or known losses, or patrol due.
-    fn begin_watched(&mut self, slot: Slot, request: &Request, cx: &mut Cx<'_>) {
+    /// A read begins, of pages that lie under other numbers, or under none.
+    pub(crate) fn begin_aged_renamed(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        name: impl Fn(&Ftl, Lpn) -> Option<Lpn>,
+        cx: &mut Cx<'_>,
+    ) {
+        self.watch(cx);
+        self.cache.begin(cx.ftl, cx.flash);
+        cx.front.expect(slot, 0);
+        self.begin_aged_reads(slot, request, name, Worst::default(), cx);
+    }
+
+    /// Notes what has come due since the last request: ageing, failures, and the patrol.
+    fn watch(&mut self, cx: &mut Cx<'_>) {
         let now = cx.clock.now;
         if let Some(media) = cx.flash.media_mut() {
             media.advance(now);
@@ -57,6 +72,12 @@ impl Buffered {
         if self.patrol.is_some() {
             self.patrol_in_time(cx);
         }
+    }
+
+    /// `begin` with a minute ended, failures or known losses, or patrol due.
+    fn begin_watched(&mut self, slot: Slot, request: &Request, cx: &mut Cx<'_>) {
+        let now = cx.clock.now;
+        self.watch(cx);
         if request.op == Op::Write {
             self.begin_over_losses(request, cx);
             return self.begin_buffered(slot, request, cx);
@@ -75,7 +96,7 @@ impl Buffered {
                 Err(worst) => worst,
             }
         };
-        self.begin_aged_reads(slot, request, worst, cx);
+        self.begin_aged_reads(slot, request, |_, lpn| Some(lpn), worst, cx);
     }
 
     /// A read of one flash page that takes one sense begins as where data do not age; else the
@@ -125,6 +146,7 @@ impl Buffered {
         &mut self,
         slot: Slot,
         request: &Request,
+        name: impl Fn(&Ftl, Lpn) -> Option<Lpn>,
         mut worst: Worst,
         cx: &mut Cx<'_>,
     ) {
@@ -134,9 +156,13 @@ impl Buffered {
         let mut is_lost = false;
         for lpn in front::touched(cx.ftl.geometry(), request).map(Lpn) {
             let page = front::page_request(cx.ftl.geometry(), request, lpn, Owner::Host(slot));
-            let was_lost = Buffered::is_known_lost(lpn, cx);
+            let Some(number) = name(cx.ftl, lpn) else {
+                cx.ftl.counters.unmapped_reads += u64::from(page.touched.1);
+                continue;
+            };
+            let was_lost = Buffered::is_known_lost(number, cx);
             let mut is_page_lost = was_lost;
-            if let Some(place) = self.place_in_flash(lpn, page.touched.1, cx) {
+            if let Some(place) = self.place_in_flash(number, page.touched.1, cx) {
                 let granule = cx.ftl.geometry().granule;
                 cx.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
                 let bytes = (Buffered::skipped(request, lpn, cx), page.bytes);

@@ -2,6 +2,7 @@
 
 use super::{Buffered, Cx};
 use crate::front;
+use crate::ftl::Ftl;
 use crate::ids::Lpn;
 use crate::media::Media;
 use crate::media::planted::Mistake;
@@ -30,8 +31,13 @@ impl Buffered {
         }
     }
 
-    /// Effects of age on an untimed read or write.
-    pub fn meet_age_untimed(&mut self, request: &Request, cx: &mut Cx<'_>) -> Status {
+    /// Effects of age on an untimed read or write; `name` has the numbers of the pages that are read.
+    pub fn meet_age_untimed(
+        &mut self,
+        request: &Request,
+        name: impl Fn(&Ftl, Lpn) -> Option<Lpn>,
+        cx: &mut Cx<'_>,
+    ) -> Status {
         if cx.flash.media().is_none() {
             return Status::Ok;
         }
@@ -43,17 +49,18 @@ impl Buffered {
         // True if the last flash page counted as a poisoned copy.
         let mut counted = false;
         for lpn in front::touched(cx.ftl.geometry(), request).map(Lpn) {
-            let Some(ppn) = cx.ftl.lookup(lpn) else { continue };
+            let Some(number) = name(cx.ftl, lpn) else { continue };
+            let Some(ppn) = cx.ftl.lookup(number) else { continue };
             let geometry = cx.ftl.geometry();
             let page = front::page_request(geometry, request, lpn, Owner::Nobody);
             let start = lpn.0 * u64::from(geometry.sectors_per_page);
             let skipped = (request.lba.0.saturating_sub(start) * engine::SECTOR_BYTES) as u32;
-            let (block, number) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
+            let (block, at) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             let Some(media) = cx.flash.media() else { return status };
-            let was_lost = media.losses().is_partial(lpn.0) || media.losses().is_poisoned(ppn.0);
+            let was_lost = media.losses().is_partial(number.0) || media.losses().is_poisoned(ppn.0);
             let mut is_lost = false;
-            if !cx.ftl.is_waiting(lpn) {
-                for page in media.pages_in(block, number, (skipped, page.bytes)) {
+            if !cx.ftl.is_waiting(number) {
+                for page in media.pages_in(block, at, (skipped, page.bytes)) {
                     let outcome = match last {
                         Some((seen, outcome)) if seen == page => outcome,
                         _ => {

@@ -2,7 +2,7 @@
 //! their way to the dies.
 
 use super::{Cx, Executor, Rename};
-use crate::cache::{Asked, Cache, Class, Reason as Wait, SlcState, Turn, Waiter, Why};
+use crate::cache::{Asked, Cache, Class, Reason as Wait, Turn, Waiter, Why};
 use crate::clock::DieEvent;
 use crate::config::SsdConfig;
 use crate::device::kit::slots::Slot;
@@ -95,7 +95,7 @@ impl Buffered {
 
     /// `map_pages` for pages under other numbers, or unmapped.
     #[inline]
-    pub fn begin_row_reads(
+    fn begin_row_reads(
         &mut self,
         slot: Slot,
         request: &Request,
@@ -263,7 +263,7 @@ impl Buffered {
     }
 
     /// Full groups have come to jobs, which dies are given.
-    pub fn give_jobs(&mut self, cx: &mut Cx<'_>) {
+    fn give_jobs(&mut self, cx: &mut Cx<'_>) {
         while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
             self.give(die, job, cleans, cx);
         }
@@ -332,7 +332,7 @@ impl Buffered {
     fn stop(&mut self, why: Why, cx: &mut Cx<'_>) {
         self.cache.stop(why, cx.clock.now);
         if why == Why::Blocks {
-            if cx.ftl.has_room_elsewhere() {
+            if cx.ftl.tells_handles() {
                 // The blocks of other handles have room, and this one needs a block.
                 self.ask_all(cx);
             }
@@ -354,7 +354,7 @@ impl Buffered {
     /// would make room, the host gets by with less: superseded pages may lie in blocks with held
     /// programs, and then a burst gains nothing. Or a domain has room by the pace, but none that
     /// the host may take.
-    pub(crate) fn get_by(&mut self, why: Why, cx: &mut Cx<'_>) {
+    fn get_by(&mut self, why: Why, cx: &mut Cx<'_>) {
         if !self.stands_still() {
             return;
         }
@@ -424,7 +424,7 @@ impl Buffered {
 
     /// Ends a burst that holds host programs without effect. Looks at a waiting write; where a
     /// flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
-    pub(crate) fn end_idle_burst(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn end_idle_burst(&mut self, cx: &mut Cx<'_>) -> bool {
         let has_ended = self.cache.has_ended();
         if !self.cache.holds_host() || !self.stands_still() {
             return false;
@@ -441,7 +441,7 @@ impl Buffered {
     }
 
     /// Host and cleaning share the flash otherwise: domains are cleaned, and dies that held programs of the host run.
-    pub(crate) fn change_pace(&mut self, cx: &mut Cx<'_>) {
+    fn change_pace(&mut self, cx: &mut Cx<'_>) {
         self.clean_all(cx);
         self.run_all(cx);
     }
@@ -588,7 +588,7 @@ impl Buffered {
     }
 
     /// Starts waiting erasures, if permitted.
-    pub(crate) fn retry_erasures(&mut self, cx: &mut Cx<'_>) {
+    fn retry_erasures(&mut self, cx: &mut Cx<'_>) {
         for number in self.mover.waiting_erasures() {
             self.begin_erasure(number, cx);
         }
@@ -669,34 +669,6 @@ impl Buffered {
             self.mover.ask(domain);
         }
         self.cache.ask();
-    }
-
-    // ---- the SLC cache ---------------------------------------------------------------------------
-
-    /// Has another block of the cache folded, where that is not left to when space is short.
-    fn fold_on(&mut self, cx: &mut Cx<'_>) {
-        let domain = Domain(0);
-        let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
-        let cleans = self.mover.has_victim(domain);
-        // While the host rests, a half-cleaned victim comes first: nothing else would go on with
-        // it.
-        let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
-        let next =
-            if cleans { rests() && cx.ftl.slc_blocks() > 0 } else { cx.ftl.can_fold(domain) };
-        if wanted && next {
-            self.cache.pace().ask(domain.0, true);
-        }
-    }
-
-    fn begin_fold(&mut self, domain: Domain, cx: &mut Cx<'_>) -> bool {
-        let Some(job) = cx.ftl.begin_fold(domain) else { return false };
-        self.mover.begin(job);
-        true
-    }
-
-    /// True if the fold rate permits another group.
-    fn may_fold(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.cache.slc().is_none_or(|slc| slc.may_fold(cx.clock))
     }
 
     // ---- ends of die operations ----------------------------------------------------------------
@@ -856,16 +828,6 @@ impl Buffered {
         self.cache.ask();
         self.settle(cx);
     }
-
-    /// A timer of the SLC cache has ended.
-    pub(crate) fn slc_timer_ended(&mut self, timer: u32, cx: &mut Cx<'_>) {
-        let (blocks, waits) = (cx.ftl.slc_blocks(), self.cache.backlog() > 0);
-        if let Some(slc) = self.cache.slc() {
-            slc.timer_ended(timer, waits, blocks, cx.clock);
-        }
-        self.mover.ask(Domain(0));
-        self.settle(cx);
-    }
 }
 
 impl Executor for Buffered {
@@ -879,6 +841,9 @@ impl Executor for Buffered {
     }
 
     fn begin_renamed(&mut self, slot: Slot, request: &Request, name: &Rename<'_>, cx: &mut Cx<'_>) {
+        if self.ages {
+            return self.begin_aged_renamed(slot, request, name, cx);
+        }
         self.cache.begin(cx.ftl, cx.flash);
         cx.front.expect(slot, 0);
         self.begin_row_reads(slot, request, name, cx);

@@ -81,7 +81,7 @@ impl Buffered {
         let Some(media) = cx.flash.media() else { return };
         let (most_dies, most_errors) = self.bears;
         if media.lost_dies() > most_dies || media.unreadable() >= most_errors {
-            cx.ftl.give_up();
+            cx.ftl.end_without_room();
         }
     }
 

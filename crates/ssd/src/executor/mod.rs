@@ -13,6 +13,7 @@ mod care;
 mod direct;
 mod heat;
 mod seen;
+mod slc;
 
 pub(crate) use buffered::{Buffered, DieEnd};
 pub(crate) use direct::{Direct, LaneEnd};

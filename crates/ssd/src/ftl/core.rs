@@ -123,7 +123,7 @@ impl Ftl {
             cached_map: MapCache::new(config, geometry),
             notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             notes_writes: config.slc_cache.is_on() || snapshots > 0,
-            fdp: Fdp::new(config, geometry),
+            fdp: Fdp::new(config, geometry, numbered),
             snapshots: Snapshots::new(geometry, config),
             programs: 0,
             counters: Counters::default(),

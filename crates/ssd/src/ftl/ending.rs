@@ -70,16 +70,12 @@ impl Ftl {
         }
     }
 
-    /// A domain without an erased block cannot move anything: the drive takes no more writes.
-    pub(super) fn end_without_room(&mut self) {
+    /// The drive takes no more writes, whatever room it has: a domain without an erased block, for one, cannot move
+    /// anything.
+    pub(crate) fn end_without_room(&mut self) {
         let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.end.get_or_insert(written);
         self.reserve = Reserve::Everything;
-    }
-
-    /// Makes the drive read-only, whatever room it has.
-    pub fn give_up(&mut self) {
-        self.end_without_room();
     }
 
     /// Stops writes and cleaning for now, or resumes.

@@ -230,7 +230,8 @@ impl Ftl {
         let mut pages = [0; BATCH as usize];
         let end = first + count;
         // Frontiers for moved pages in order.
-        let into = if !self.blocks.moved_age.is_empty() {
+        let folds_by_handle = self.folds_by_handle(job.source);
+        let into = if !self.blocks.moved_age.is_empty() || folds_by_handle {
             None
         } else if self.streams.apart() {
             let stream = if self.tells_handles() {
@@ -266,11 +267,17 @@ impl Ftl {
                 self.move_run(flash, job, frontier, &pages[..valid]);
                 continue;
             }
-            for lpn in &pages[..valid] {
-                let programming = self.begin_move(job.domain, Lpn(*lpn));
+            for lpn in pages[..valid].iter().copied().map(Lpn) {
+                let programming = if folds_by_handle {
+                    self.count_folded_of(lpn, job.source);
+                    let stream = self.stream_of_moved(lpn, job.source);
+                    self.program_for(job.domain, stream, lpn)
+                } else {
+                    self.begin_move(job.domain, lpn)
+                };
                 self.carry_temperature(job.source, programming);
                 self.complete_program(flash, programming);
-                self.note_copy(programming);
+                self.note_copy(programming, folds_by_handle);
             }
         }
     }

@@ -157,10 +157,28 @@ impl Ftl {
     /// Places a host page.
     #[inline]
     pub fn tag(&mut self, lpn: Lpn) {
-        let is_mapped = self.is_mapped(lpn);
+        let is_kept = self.is_shared(lpn);
+        let is_mapped = self.is_mapped(lpn) && !is_kept;
         let (stream, group) = (self.streams.host, self.streams.group);
         if let Some(fdp) = self.fdp_mut() {
+            if is_kept {
+                fdp.writers_mut().displace(lpn);
+            }
             fdp.tag(lpn, fdp.first_of(group) + stream.0, is_mapped);
+        }
+    }
+
+    /// A copy of a page is kept under a number of its own.
+    pub fn keep_writer(&mut self, lpn: Lpn, own: Lpn) {
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.writers_mut().keep(lpn, own);
+        }
+    }
+
+    /// That copy is worthless.
+    pub fn drop_writer(&mut self, own: Lpn) {
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.drops(own);
         }
     }
 
@@ -198,9 +216,13 @@ impl Ftl {
     /// A victim is erased, out of which pages were moved.
     pub fn count_victim(&mut self, block: Block, moved: u32) {
         let (stream, sectors) = (self.stream(block), self.geometry.sectors_per_page);
-        let group = self.group_of_block(block);
+        let (group, folds) = (self.group_of_block(block), self.folds_by_handle(block));
         if let Some(fdp) = self.fdp_mut() {
-            fdp.cleaned((stream, group), moved, sectors);
+            if folds {
+                fdp.end_fold(moved, sectors);
+            } else {
+                fdp.cleaned((stream, group), moved, sectors);
+            }
         }
     }
 
@@ -219,6 +241,17 @@ impl Ftl {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_from(stream))
     }
 
+    /// The stream of a page that is moved out of a block.
+    #[inline]
+    pub fn stream_of_moved(&self, lpn: Lpn, from: Block) -> Stream {
+        if self.tells_handles() {
+            let folded = self.fdp().filter(|_| self.is_slc(from));
+            folded.map_or_else(|| self.stream_of_copies_from(from), |fdp| fdp.folded_of(lpn))
+        } else {
+            self.stream_of_copy(lpn)
+        }
+    }
+
     /// `stream_of_copy` by the handle that wrote the page.
     pub fn stream_of_copy_by_handle(&self, lpn: Lpn) -> Stream {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_of(lpn))
@@ -231,6 +264,10 @@ impl Ftl {
             return self.left_on(domain, Stream::SECOND);
         }
         if let Some(victim) = self.victim[domain.at()] {
+            if self.folds_by_handle(victim) {
+                // Its pages go to units of several handles.
+                return 0;
+            }
             return self.left_on(domain, self.stream_of_copies_from(victim));
         }
         let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.of_group());
@@ -247,11 +284,6 @@ impl Ftl {
     /// Pages that are left on average on the open blocks of these, in a domain: room that does not help a write.
     pub fn left_on_other_handles(&self) -> i64 {
         i64::from(self.other_handles()) * i64::from(self.geometry.data_pages) / 2
-    }
-
-    /// True if a write may have to wait for a block though others have room.
-    pub fn has_room_elsewhere(&self) -> bool {
-        self.tells_handles()
     }
 
     /// True for a stream of copies.
@@ -291,11 +323,11 @@ impl Ftl {
     }
 
     /// Restores the saved state.
-    pub fn restore_handles(&mut self, writer: Vec<u8>, streams: &[u8]) {
+    pub fn restore_handles(&mut self, writer: &[u8], streams: &[u8]) {
         if let Some(fdp) = self.fdp_mut()
             && !writer.is_empty()
         {
-            fdp.restore(writer);
+            fdp.writers_mut().restore(writer);
             self.blocks.restore_streams(streams);
         }
     }

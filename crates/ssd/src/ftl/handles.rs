@@ -2,7 +2,8 @@
 //! of each.
 //!
 //! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
-//! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
+//! one for each. With an SLC cache, whose blocks all handles share, folded data go to a destination of their handle: the
+//! one of its copies, or where copies share theirs a further one, which comes before. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
 //! wrote a page is kept by logical page, as a controller keeps it beside the data.
 //!
 //! With several reclaim groups a *placement* is what a write names, group x handles + handle:
@@ -11,14 +12,11 @@
 
 use super::dlwa_curve::{Curve, CurvePoint};
 use super::fdp_events::{EventKind, Events, FdpEvent};
+use super::writers::{NOBODY, Writers};
 use crate::config::{Isolation, PlaceRule, SsdConfig};
 use crate::ids::{Lpn, PoolId, Stream};
 use crate::shape::Geometry;
 use engine::{Handle, Op, Request, SECTOR_BYTES};
-
-/// Writer of the initial data: no host, so that superseding them counts against no handle. To
-/// everything else it is of handle 0.
-const NOBODY: u8 = u8::MAX;
 
 /// Counts of one handle, in logical pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,11 +48,14 @@ pub struct HandleAccount {
 pub struct Fdp {
     handles: u32,
     groups: u32,
+    /// Streams of folded data before the one that all handles share.
+    folded_apart: u32,
+    /// Pages moved out of the block of the SLC cache that is being folded, by placement.
+    folded: Vec<u64>,
     isolation: Isolation,
     rule: PlaceRule,
     sectors: u64,
-    /// The handle that wrote each logical page; empty with one handle.
-    writer: Vec<u8>,
+    writers: Writers,
     /// Accounts by handle; a single handle has counts of units only, the rest equals the drive's.
     accounts: Vec<HandleAccount>,
     /// Pages moved out of units that copies of all handles share.
@@ -68,8 +69,8 @@ pub struct Fdp {
 }
 
 impl Fdp {
-    /// The handles of a drive that has some.
-    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Fdp>> {
+    /// The handles of a drive that has some; `numbered` pages have a writer each.
+    pub fn new(config: &SsdConfig, geometry: &Geometry, numbered: u64) -> Option<Box<Fdp>> {
         let keys = &config.fdp;
         let tells = keys.chooses();
         let pages = geometry.exported_pages();
@@ -77,10 +78,12 @@ impl Fdp {
             Box::new(Fdp {
                 handles: keys.handles,
                 groups: keys.groups,
+                folded_apart: if config.folds() { keys.handles } else { 0 },
+                folded: memory::zeroed(keys.placements() as usize),
                 isolation: keys.isolation,
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
-                writer: memory::filled(NOBODY, if tells { pages as usize } else { 0 }),
+                writers: if tells { Writers::new(pages, numbered) } else { Writers::new(0, 0) },
                 accounts: memory::filled(HandleAccount::default(), keys.placements() as usize),
                 moved_from_shared: 0,
                 asked: 0,
@@ -179,7 +182,8 @@ impl Fdp {
     /// handle there.
     pub fn stays_in(&mut self, lpn: Lpn, group: PoolId) {
         let (stream, _) = self.place_of(self.writer(lpn).into());
-        self.writer[lpn.at()] = (self.first_of(group) + stream.0) as u8;
+        let placement = self.first_of(group) + stream.0;
+        self.writers.set(lpn, placement as u8);
     }
 
     /// True if a write names no placement, nor does a rule.
@@ -201,7 +205,10 @@ impl Fdp {
             Isolation::Persistent if stream < 2 * self.handles => {
                 Some((stream - self.handles) as usize)
             }
-            Isolation::Initial if stream == self.handles => None,
+            Isolation::Initial if stream < self.handles + self.folded_apart => {
+                Some((stream - self.handles) as usize)
+            }
+            Isolation::Initial if stream == self.handles + self.folded_apart => None,
             // Initial data of the drive.
             _ => Some(0),
         }
@@ -217,6 +224,17 @@ impl Fdp {
         self.destination(self.place_of(self.owner_of(lpn) as u32).0.0)
     }
 
+    /// The stream of a page that leaves the SLC cache: of the handle that wrote it.
+    pub fn folded_of(&self, lpn: Lpn) -> Stream {
+        Stream(self.handles + self.place_of(self.owner_of(lpn) as u32).0.0)
+    }
+
+    /// A page has left the block of the SLC cache that is being folded.
+    pub fn folded(&mut self, lpn: Lpn) {
+        let owner = self.owner_of(lpn);
+        self.folded[owner] += 1;
+    }
+
     /// The handle to which a page is counted.
     #[inline]
     fn owner_of(&self, lpn: Lpn) -> usize {
@@ -227,23 +245,30 @@ impl Fdp {
     /// True if these can be the handles of all pages.
     pub fn fits(&self, writers: &[u8]) -> bool {
         let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.count();
-        writers.len() == self.writer.len() && writers.iter().all(is_known)
+        writers.len() == self.writers.of_host().len() && writers.iter().all(is_known)
     }
 
     /// The handle that wrote a page, where there are several.
     #[inline]
     pub fn writer(&self, lpn: Lpn) -> u8 {
-        self.writer[lpn.at()]
+        self.writers.of(lpn)
     }
 
-    /// Handle of each page for saving.
+    /// Handle of each page of the host for saving.
     pub fn writers(&self) -> &[u8] {
-        &self.writer
+        self.writers.of_host()
     }
 
-    /// Takes up the handles of all pages.
-    pub fn restore(&mut self, writer: Vec<u8>) {
-        self.writer = writer;
+    /// Writers of all pages, to be changed.
+    pub fn writers_mut(&mut self) -> &mut Writers {
+        &mut self.writers
+    }
+
+    /// The copy of a page under a number of its own is worthless.
+    pub fn drops(&mut self, own: Lpn) {
+        if self.tells() {
+            self.trimmed(own);
+        }
     }
 
     /// A write with its effective handle: what it names, or what the rule says; handle 0 where
@@ -304,22 +329,35 @@ impl Fdp {
     pub fn cleaned(&mut self, (stream, group): (u8, PoolId), moved: u32, sectors: u32) {
         let first = self.first_of(group) as usize;
         let owner = if self.tells() { self.owner(stream).map(|it| first + it) } else { Some(0) };
-        if moved > 0 {
-            self.events.note(FdpEvent {
-                kind: EventKind::MediaReallocated,
-                handle: owner.map(|handle| handle as u8),
-                named: None,
-                sector: None,
-                sectors: moved * sectors,
-                after_bytes: self.asked,
-            });
-        }
+        self.note_moved(owner, moved * sectors);
         if !self.tells() {
             return;
         }
         match owner {
             Some(handle) => self.accounts[handle].moved_because += u64::from(moved),
             None => self.moved_from_shared += u64::from(moved),
+        }
+    }
+
+    /// A block that handles share has been folded: its pages were moved because their handles wrote them.
+    pub fn end_fold(&mut self, moved: u32, sectors: u32) {
+        self.note_moved(None, moved * sectors);
+        for (account, folded) in self.accounts.iter_mut().zip(&mut self.folded) {
+            account.moved_because += std::mem::take(folded);
+        }
+    }
+
+    /// Notes that the drive has moved sectors out of a unit.
+    fn note_moved(&mut self, owner: Option<usize>, sectors: u32) {
+        if sectors > 0 {
+            self.events.note(FdpEvent {
+                kind: EventKind::MediaReallocated,
+                handle: owner.map(|handle| handle as u8),
+                named: None,
+                sector: None,
+                sectors,
+                after_bytes: self.asked,
+            });
         }
     }
 
@@ -353,7 +391,7 @@ impl Fdp {
     /// The stream that copies of pages of a handle go to.
     fn destination(&self, handle: u32) -> Stream {
         match self.isolation {
-            Isolation::Initial => Stream(self.handles),
+            Isolation::Initial => Stream(self.handles + self.folded_apart),
             Isolation::Persistent => Stream(self.handles + handle),
         }
     }
@@ -365,6 +403,7 @@ impl Fdp {
             *account = HandleAccount { open_before, ..HandleAccount::default() };
         }
         (self.moved_from_shared, self.asked) = (0, 0);
+        self.folded.fill(0);
         self.events.forget();
         self.curve.forget();
     }
@@ -372,8 +411,10 @@ impl Fdp {
     /// The host writes a logical page with a handle; `is_mapped` says whether it had been written.
     #[inline]
     pub fn tag(&mut self, lpn: Lpn, handle: u32, is_mapped: bool) {
-        let Some(writer) = self.writer.get_mut(lpn.at()) else { return };
-        let before = std::mem::replace(writer, handle as u8);
+        if !self.tells() {
+            return;
+        }
+        let before = self.writers.set(lpn, handle as u8);
         if is_mapped && before != NOBODY {
             let account = &mut self.accounts[usize::from(before)];
             account.invalidated += 1;

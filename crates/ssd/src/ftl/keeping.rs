@@ -158,7 +158,7 @@ impl Ftl {
         }
         self.forget_untimed();
         self.find_slc(flash, &memory::filled(crate::device::UNKNOWN_STREAM, blocks as usize));
-        self.restore_handles(state.writers, &state.streams);
+        self.restore_handles(&state.writers, &state.streams);
         self.restore_bad(state.bad);
         self.map = state.map;
         self.blocks.valid.fill(0);

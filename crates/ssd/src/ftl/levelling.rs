@@ -52,9 +52,13 @@ impl Ftl {
         let mut cold = None;
         let mut skipped = Vec::new();
         let chosen = loop {
-            let Some(victim) = self.policy_victim(flash, domain) else {
+            let Some(victim) = self.policy_victim_but_slc(flash, domain) else {
                 break skipped.pop().inspect(|victim| self.put_back(domain, *victim));
             };
+            if self.is_slc(victim) {
+                // A fold wears little, and gains what the host waits for.
+                break Some((victim, false));
+            }
             let life = f64::from(flash.life(victim));
             let rules = &self.config.levelling;
             if rules.rule == LevellingRule::Migrate
@@ -100,8 +104,11 @@ impl Ftl {
     fn coldest(&self, flash: &Flash, domain: Domain) -> Option<Block> {
         let rules = &self.config.levelling;
         let enough = rules.cold_life * self.ageing.mean_life(domain);
+        // Data of the SLC cache are folded, however cold.
         let fit = |block: &Block| {
-            self.blocks.valid[block.at()] > 0 && f64::from(flash.life(*block)) >= enough
+            self.blocks.valid[block.at()] > 0
+                && f64::from(flash.life(*block)) >= enough
+                && !self.is_slc(*block)
         };
         let mut blocks = self.blocks.order.iter(domain.0).map(Block).filter(fit);
         match rules.temperature {
@@ -124,13 +131,17 @@ impl Ftl {
         }
     }
 
-    /// `level` for a placed page.
+    /// A page was moved out of `from` and placed: it brings its temperature, and out of a block that handles share
+    /// it is counted by its own.
     #[inline]
     pub(crate) fn note_moved(&mut self, lpn: Lpn, from: Block) {
         if !self.blocks.moved_age.is_empty()
             && let Some(ppn) = self.lookup(lpn)
         {
             self.carry(from, self.geometry.block_of(ppn));
+        }
+        if self.notes_copies {
+            self.count_folded_of(lpn, from);
         }
     }
 
@@ -159,6 +170,11 @@ impl Ftl {
             // Its valid pages are buffered, and reach the worn block as copies.
             self.blocks.order.remove(domain.0, cold.0);
             self.open(self.cold_frontier(domain), worn);
+            if self.tells_handles() {
+                // It is the unit that the cold block was, of the same handle.
+                let stream = self.blocks.stream[cold.at()];
+                self.blocks.opened_for(worn, stream);
+            }
             return Some(job);
         }
         self.blocks.order.replace(domain.0, cold.0, worn.0);

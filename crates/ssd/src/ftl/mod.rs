@@ -54,11 +54,13 @@ mod reclaim_groups;
 mod relocation;
 mod slc;
 mod slc_blocks;
+mod slc_fdp;
 mod snapshots;
 mod snapshotting;
 mod streams;
 mod untimed;
 mod window;
+mod writers;
 mod writing;
 
 pub use bad_blocks::BadReport;

@@ -176,14 +176,16 @@ impl Ftl {
             self.close_filled(flash, block);
             return;
         }
+        let summary = self.geometry.summary_pages();
+        let groups = self.geometry.groups;
+        let (summary, parity) =
+            groups.map_or((summary, 0), |it| it.around_data(self.is_slc(block)));
         if self.geometry.has_summary_page() {
             flash.program_summary(block);
-            self.counters.summaries += self.geometry.summary_pages();
+            self.counters.summaries += summary;
         }
-        if let Some(groups) = &self.geometry.groups {
-            // Counted with its block, alike in timed and untimed runs.
-            self.counters.parity += u64::from(groups.parity_per_block() * groups.units);
-        }
+        // Counted with its block, alike in timed and untimed runs.
+        self.counters.parity += parity;
         let domain = self.geometry.domain_of(block);
         self.blocks.state[block.at()] = BlockState::Closed;
         let relative = block.0 - self.geometry.first_block(domain).0;

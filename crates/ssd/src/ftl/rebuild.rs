@@ -138,7 +138,7 @@ impl Ftl {
     /// the pages of a pool are written one behind the other.
     pub(crate) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
-        self.snapshots.is_none() && (flash.is_ordered() || in_turn)
+        flash.is_ordered() || in_turn
     }
 
     /// True if two physical pages hold the same data: cold data that is being moved into a worn block.

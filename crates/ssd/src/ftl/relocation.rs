@@ -141,7 +141,11 @@ impl Ftl {
         self.blocks.order.remove(domain.0, victim.0);
         self.blocks.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = Some(victim);
-        let reason = if migrate { Reason::SpaceThenColdData } else { self.reason_for(victim) };
+        let reason = match migrate {
+            true => Reason::SpaceThenColdData,
+            false if self.is_slc(victim) => Reason::Fold,
+            false => Reason::Space,
+        };
         Relocation { domain, source: victim, reason, next_page: 0, moved: 0 }
     }
 
@@ -236,7 +240,7 @@ impl Ftl {
         let Relocation { domain, source: victim, .. } = job;
         assert!(self.blocks.valid[victim.at()] == 0, "a block with valid pages is never erased");
         let had_life = flash.life(victim) > 0;
-        let wears = job.reason != Reason::Fold || flash.wears_with_one_bit(victim);
+        let wears = !self.is_slc(victim) || flash.wears_with_one_bit(victim);
         if had_life && wears {
             self.ageing.erased(domain);
         }
@@ -245,12 +249,12 @@ impl Ftl {
             flash.count_no_wear(victim);
         }
         self.note_erased(victim);
-        self.note_slc_erased(victim, job.reason);
         self.note_cared(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
         self.count_victim(victim, job.moved);
+        self.note_slc_erased(victim);
         self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
         let is_bad = self.goes_bad(flash, domain, victim);

@@ -8,10 +8,10 @@
 use super::planted::Slip;
 use super::slc_blocks::Slc;
 use super::streams::FrontierId;
-use super::{Ftl, Programming, Reason, Relocation};
+use super::{Ftl, Programming, Relocation};
 use crate::device::UNKNOWN_STREAM;
 use crate::flash::Flash;
-use crate::ids::{Block, BlockState, Domain, Lpn, Stream};
+use crate::ids::{Block, BlockState, Domain, Lpn};
 
 /// Erased blocks that remain above the threshold of cleaning when the host opens another block of
 /// one bit: one for its native pages, one for folded pages, and one to keep cleaning from starting.
@@ -22,11 +22,6 @@ impl Ftl {
     #[inline]
     pub fn has_slc(&self) -> bool {
         self.slc.is_some()
-    }
-
-    /// The stream of pages that the host writes with one bit a cell.
-    pub fn slc_stream(&self) -> Option<Stream> {
-        self.slc.as_ref().map(|slc| slc.stream)
     }
 
     /// True if a block has one bit per cell.
@@ -42,10 +37,6 @@ impl Ftl {
     /// Blocks of the cache that hold data.
     pub fn slc_blocks(&self) -> u32 {
         self.slc.as_ref().map_or(0, |slc| slc.blocks)
-    }
-
-    fn slc_mut(&mut self) -> Option<&mut Slc> {
-        self.slc.as_deref_mut()
     }
 
     fn slc_frontier(&self) -> FrontierId {
@@ -97,7 +88,7 @@ impl Ftl {
             self.open(frontier, block);
         }
         let programming = self.program_on(frontier, domain, lpn);
-        if opens && let Some(slc) = self.slc_mut() {
+        if opens && let Some(slc) = self.slc.as_deref_mut() {
             slc.opened();
         }
         (programming, opens && !from_aside)
@@ -121,19 +112,25 @@ impl Ftl {
     pub fn slc_victim(&self, domain: Domain) -> Option<Block> {
         let block = self.oldest_slc(domain)?;
         // A permanent cache block would gain nothing.
-        let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed);
+        let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed)
+            && self.has_room_to_fold(domain, block);
         (gains && self.valid(block) <= self.least_valid(domain)).then_some(block)
     }
 
     /// The policy's victim, among blocks with space for others.
     pub fn policy_victim_but_slc(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
-        if self.slc.as_ref().is_none_or(|slc| slc.fixed == 0 || slc.blocks > slc.fixed) {
+        let Some(slc) = self.slc.as_deref() else { return self.policy_victim(flash, domain) };
+        let all_are_fixed = slc.fixed > 0 && slc.blocks <= slc.fixed;
+        if !all_are_fixed && !self.tells_handles() {
             return self.policy_victim(flash, domain);
         }
         let mut hidden = Vec::new();
         let chosen = loop {
             let victim = self.policy_victim(flash, domain);
-            let Some(block) = victim.filter(|block| self.is_slc(*block)) else { break victim };
+            let is_hidden = |block: &Block| {
+                self.is_slc(*block) && (all_are_fixed || !self.has_room_to_fold(domain, *block))
+            };
+            let Some(block) = victim.filter(is_hidden) else { break victim };
             self.take_out(domain, block);
             hidden.push((block, false));
         };
@@ -148,11 +145,6 @@ impl Ftl {
     pub fn begin_fold(&mut self, domain: Domain) -> Option<Relocation> {
         let block = self.oldest_slc(domain)?;
         Some(self.take_victim(domain, block, false))
-    }
-
-    /// Why the pages of a victim are moved, where cold data does not follow.
-    pub fn reason_for(&self, victim: Block) -> Reason {
-        if self.is_slc(victim) { Reason::Fold } else { Reason::Space }
     }
 
     /// True if an erased block stays a permanent cache block.
@@ -189,10 +181,10 @@ impl Ftl {
         }
     }
 
-    /// A block has been erased, for this reason.
-    pub fn note_slc_erased(&mut self, block: Block, reason: Reason) {
-        if reason == Reason::Fold
-            && let Some(slc) = self.slc_mut()
+    /// A block has been erased.
+    pub fn note_slc_erased(&mut self, block: Block) {
+        if self.is_slc(block)
+            && let Some(slc) = self.slc.as_deref_mut()
         {
             slc.erased();
             self.blocks.opened_for(block, UNKNOWN_STREAM);
@@ -215,15 +207,19 @@ impl Ftl {
 
     /// Collects the blocks of the cache from their headers.
     pub fn find_slc(&mut self, flash: &Flash, streams: &[u8]) {
-        let Some(stream) = self.slc_stream() else { return };
+        let Some(stream) = self.slc.as_ref().map(|slc| slc.stream) else { return };
         let mut count = 0;
         for block in (0..self.geometry.blocks()).map(Block) {
             let is_such = u32::from(streams[block.at()]) == stream.0 && flash.programmed(block) > 0;
-            let stream = if is_such { stream.0 as u8 } else { UNKNOWN_STREAM };
-            self.blocks.opened_for(block, stream);
+            let now = u32::from(self.blocks.stream[block.at()]);
+            if is_such {
+                self.blocks.opened_for(block, stream.0 as u8);
+            } else if now == stream.0 || !self.tells_handles() {
+                self.blocks.opened_for(block, UNKNOWN_STREAM);
+            }
             count += u32::from(is_such);
         }
-        if let Some(slc) = self.slc_mut() {
+        if let Some(slc) = self.slc.as_deref_mut() {
             slc.found(count);
         }
         self.forget_aside();

@@ -247,8 +247,8 @@ impl Snapshots {
         self.unlabelled.get(&ppn.0).copied().filter(|own| map.holds(*own, ppn))
     }
 
-    /// Drops the oldest: what it held alone is worthless, where that lies. The others share nothing with it.
-    pub fn drop_oldest(&mut self, map: &mut PageMap, geometry: &Geometry) -> Vec<Ppn> {
+    /// Drops the oldest: what it held alone is worthless, under which number and where that lies. The others share nothing with it.
+    pub fn drop_oldest(&mut self, map: &mut PageMap, geometry: &Geometry) -> Vec<(Lpn, Ppn)> {
         let gone = self.taken.pop_front().expect("there is one");
         let mut worthless = Vec::new();
         for lpn in (0..self.exported).map(Lpn) {
@@ -256,7 +256,7 @@ impl Snapshots {
             if let Some(ppn) = map.get(own).ppn() {
                 map.clear(own);
                 self.held[geometry.pool_of(lpn).at()] -= 1;
-                worthless.push(ppn);
+                worthless.push((own, ppn));
             }
         }
         if self.taken.is_empty() {

@@ -41,6 +41,7 @@ impl Ftl {
         if let Some(snapshots) = self.snapshots.as_mut() {
             snapshots.hold((pool, &self.geometry), (old, own), flash);
         }
+        self.keep_writer(lpn, own);
         while self.snapshots.as_mut().is_some_and(|it| it.crowd_out(pool)) {
             self.drop_oldest_snapshot();
         }
@@ -76,8 +77,9 @@ impl Ftl {
     /// Drops the oldest snapshot, if any.
     pub fn drop_oldest_snapshot(&mut self) {
         let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.are_there()) else { return };
-        for ppn in snapshots.drop_oldest(&mut self.map, &self.geometry) {
+        for (own, ppn) in snapshots.drop_oldest(&mut self.map, &self.geometry) {
             self.supersede(ppn.into());
+            self.drop_writer(own);
         }
     }
 

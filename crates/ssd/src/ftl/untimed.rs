@@ -115,11 +115,11 @@ impl Ftl {
     }
 
     /// Notes a placed untimed moved page. Where copies have frontiers of their own their groups are
-    /// counted by the victim.
+    /// counted by the victim, unless it `folds` to several.
     #[inline]
-    pub(super) fn note_copy(&mut self, Programming { block, ppn, .. }: Programming) {
+    pub(super) fn note_copy(&mut self, Programming { block, ppn, .. }: Programming, folds: bool) {
         if let Some(window) = &mut self.window
-            && !self.streams.apart()
+            && (folds || !self.streams.apart())
         {
             let page = self.geometry.page_in_block(ppn);
             self.counters.groups += u64::from(window.ends_group(block, page));
@@ -271,12 +271,13 @@ impl Ftl {
     /// buffer that a power cut empties is padded: of copies, and of what supersedes the rest.
     fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, source: Block, moved: u32) {
         let copies = self.tells_handles().then(|| self.stream_of_copies_from(source));
+        let folds_by_handle = self.folds_by_handle(source);
         let Some(window) = &mut self.window else { return };
         let pages = self.geometry.data_pages;
         window.valid += LAST_VICTIM * (f64::from(moved) / f64::from(pages) - window.valid);
         window.measure();
         let is_volatile = window.room.volatile;
-        if self.streams.apart() {
+        if self.streams.apart() && !folds_by_handle {
             let stream = copies.unwrap_or(Stream::SECOND);
             let frontier = self.streams.of(domain, stream);
             let end = u64::from(self.streams.frontier[frontier.at()].next) + u64::from(pages);

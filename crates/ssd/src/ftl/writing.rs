@@ -49,7 +49,7 @@ impl Ftl {
                 self.move_on(FrontierId(job.domain.0), job.domain, lpn, (job.source, from))
             }
             Told::Handles => {
-                let to = self.streams.of(job.domain, self.stream_of_copies_from(job.source));
+                let to = self.streams.of(job.domain, self.stream_of_moved(lpn, job.source));
                 self.move_on(to, job.domain, lpn, (job.source, from))
             }
             _ => self.begin_move(job.domain, lpn),
@@ -84,16 +84,6 @@ impl Ftl {
             Told::Heat => self.streams.heat.note_written(lpn),
             Told::Handles => self.tag(lpn),
             _ => {}
-        }
-    }
-
-    /// The stream of a page that is moved out of a block.
-    #[inline]
-    pub fn stream_of_moved(&self, lpn: Lpn, from: Block) -> Stream {
-        if self.tells_handles() {
-            self.stream_of_copies_from(from)
-        } else {
-            self.stream_of_copy(lpn)
         }
     }
 

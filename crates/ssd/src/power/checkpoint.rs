@@ -55,6 +55,14 @@ impl Checkpoint {
     }
 }
 
+impl Checkpoint {
+    /// True if a block that had pages has been erased since, and opened or not.
+    fn was_opened_anew(&self, flash: &Flash, block: Block) -> bool {
+        let opening = self.openings[block.at()];
+        opening != 0 && opening != flash.opening(block)
+    }
+}
+
 /// The checkpoint being written.
 #[derive(Debug, Clone)]
 pub(super) struct Writing {
@@ -127,7 +135,10 @@ impl Checkpoints {
 
     /// True if a block has changed since the last checkpoint.
     pub(super) fn has_changed(&self, flash: &Flash, block: Block) -> bool {
-        self.last().is_none_or(|last| last.blocks[block.at()] != state(flash, block))
+        self.last().is_none_or(|last| {
+            // An erasure of one bit a cell may not count as one.
+            last.blocks[block.at()] != state(flash, block) || last.was_opened_anew(flash, block)
+        })
     }
 
     /// Map of the last checkpoint updated with later programs; `None` without a checkpoint.
@@ -140,7 +151,8 @@ impl Checkpoints {
         changed.for_each(|it| moved.entry(flash.opening(it)).or_default().push(it));
         for (lpn, ppn) in last.map.mapped() {
             let block = geometry.block_of(ppn);
-            let erased = last.blocks[block.at()].0 != flash.erases()[block.at()];
+            let erased = last.blocks[block.at()].0 != flash.erases()[block.at()]
+                || last.was_opened_anew(flash, block);
             if erased || self.has_changed(flash, block) && flash.stamp(ppn) != lpn {
                 map.clear(lpn);
                 let page = geometry.page_in_block(ppn);

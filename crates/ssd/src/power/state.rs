@@ -196,7 +196,9 @@ impl Power {
 fn most_buffered(config: &SsdConfig, groups: crate::shape::Groups) -> u64 {
     let buffer = &config.buffer;
     let bytes = buffer.size.bytes() + buffer.copies.unwrap_or(buffer.size).bytes();
-    bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
+    // The rows that are missing with one bit a cell have numbers too.
+    let rows = if config.folds() { u64::from(groups.rows) } else { 1 };
+    rows * bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
 }
 
 /// Number of the next program, above all numbers in the flash and the last start's. Programs

@@ -92,7 +92,7 @@ impl Ssd {
         let groups = self.geometry().groups.as_ref()?;
         let (times, pages, phases) = self.buffered.cache.slc_account()?.account(end);
         let bytes = |pages: u64| pages * u64::from(groups.unit_bytes);
-        let of_block = bytes(u64::from(self.geometry().data_pages / groups.rows));
+        let of_block = bytes(u64::from(groups.one_bit_units_per_block()));
         let blocks = self.ftl.slc_blocks();
         let written = |state: SlcState| bytes(pages[state as usize]);
         let mut stretches: Vec<SlcStretch> = memory::with_capacity(phases.len());

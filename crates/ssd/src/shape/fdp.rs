@@ -3,7 +3,7 @@
 use super::Geometry;
 use super::check::spare;
 use super::spare_in_open::{MOST_TAKEN, SpareInOpen, TAKEN_BY_OPEN};
-use crate::config::{Frontiers, LevellingRule, MOST_HANDLES, MOST_PLACEMENTS, Program, SsdConfig};
+use crate::config::{MOST_HANDLES, MOST_PLACEMENTS, Program, SsdConfig};
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
@@ -38,47 +38,6 @@ impl Geometry {
                 "units are given up under way by a drive with a write buffer only; use \"none\"";
             let keys = ["device.fdp.time_limit", "device.buffer.size"];
             return Err(Invalid::new(&keys, problem.to_owned()));
-        }
-        if !fdp.chooses() {
-            return Ok(());
-        }
-        let frontiers = config.cleaning.frontiers;
-        let contradictions = [
-            (
-                matches!(frontiers, Frontiers::Single | Frontiers::HotCold),
-                "device.cleaning.frontiers",
-                "handles say which data go to which block, and copies have blocks of their own; use \"auto\"",
-            ),
-            (
-                config.log_blocks.are_used(),
-                "device.log_blocks.scheme",
-                "log blocks are of addresses, not of handles; use \"none\"",
-            ),
-            (
-                config.block_buffer.gathers(),
-                "device.block_buffer.size",
-                "the block buffer gathers by address, not by handle; use \"0B\"",
-            ),
-            (
-                config.slc_cache.is_on(),
-                "device.slc_cache.dynamic",
-                "the SLC cache takes data of all handles alike; use 0",
-            ),
-            (
-                config.cleaning.levelling.rule == LevellingRule::Migrate,
-                "device.cleaning.levelling.rule",
-                "cold data that follow into a worn block would leave their handle; use \"none\" or \"rate-limit\"",
-            ),
-            (
-                config.cleaning.stream,
-                "device.cleaning.stream",
-                "pages that move to another package would leave their handle; use false",
-            ),
-        ];
-        for (holds, key, problem) in contradictions {
-            if holds {
-                return Err(Invalid::new(&[key, HANDLES], problem.to_owned()));
-            }
         }
         Ok(())
     }
@@ -169,10 +128,12 @@ impl Geometry {
         if left > needed {
             return Ok(());
         }
-        let copies = u64::from(config.fdp.destinations());
+        let copies = u64::from(config.destinations());
+        // Of blocks that hold data of no handle, or are kept erased, there are as many with fewer.
+        let others = self.frontiers - config.fdp.handles - config.destinations() + self.low_blocks;
         let most = (1..config.fdp.handles).rev().find(|handles| {
-            let copies = copies.min(u64::from(*handles));
-            u64::from(domains) * (u64::from(*handles) + copies + u64::from(self.low_blocks)) < left
+            let copies = config.fdp.destinations(*handles, config.folds());
+            u64::from(domains) * u64::from(*handles + copies + others) < left
         });
         let remedy = match most {
             Some(1) => "use 1 handle, or more spare space".to_owned(),
@@ -200,7 +161,7 @@ impl Geometry {
         let spare = f64::from(self.blocks()) - self.exported_pages() as f64 / data;
         // Without FDP one unit is open for the host and one for copies.
         let beyond = |handles: u32| {
-            let copies = fdp.destinations().min(handles);
+            let copies = fdp.destinations(handles, config.folds());
             self.domains * (handles + copies - 2)
         };
         let share = |handles: u32| TAKEN_BY_OPEN * f64::from(beyond(handles)) / spare;

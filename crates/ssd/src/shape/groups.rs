@@ -242,6 +242,52 @@ impl Groups {
         self.units / self.rows
     }
 
+    /// Data pages of a block's group with one bit per cell: its first row, less where the summary of the block follows.
+    pub fn units_in_one_bit(&self, group: u32) -> u32 {
+        let row = self.units_per_row();
+        if group + 1 < self.per_block || self.last_units == self.units && self.summary_groups == 0 {
+            return row;
+        }
+        let before = (self.per_block - 1) * row;
+        let fits = |last: &u32| {
+            let summary = summary_bytes(before + last).div_ceil(u64::from(self.unit_bytes));
+            summary <= u64::from(self.summary_groups * row + row - last)
+        };
+        (1..=row.min(self.last_units)).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Data pages of a block with one bit per cell.
+    pub fn one_bit_units_per_block(&self) -> u32 {
+        (self.per_block - 1) * self.units_per_row() + self.units_in_one_bit(self.per_block - 1)
+    }
+
+    /// Pages around the data of a block, of native cells or of one bit: its summary, and parity.
+    pub fn around_data(&self, one_bit: bool) -> (u64, u64) {
+        let (summary, of_group) = if one_bit {
+            (self.summary_units_in_one_bit(), self.units_per_row())
+        } else {
+            (self.summary_units(), self.units)
+        };
+        (summary.into(), (self.parity_per_block() * of_group).into())
+    }
+
+    /// Share of the programmed groups that holds data.
+    pub fn data_share(&self) -> f64 {
+        if self.parity_of == 0 { 1.0 } else { 1.0 - 1.0 / f64::from(self.parity_of) }
+    }
+
+    /// True if the summary of a block with one bit per cell fits behind its data.
+    pub fn summarizes_one_bit(&self) -> bool {
+        let bytes = summary_bytes(self.one_bit_units_per_block());
+        let needed = bytes.div_ceil(u64::from(self.unit_bytes));
+        self.summary_units() == 0 || u64::from(self.summary_units_in_one_bit()) >= needed
+    }
+
+    /// Pages that the summary of such a block takes.
+    fn summary_units_in_one_bit(&self) -> u32 {
+        (self.summary_groups + 1) * self.units_per_row() - self.units_in_one_bit(self.per_block - 1)
+    }
+
     /// Location of a block's group; if dies are cleaned separately, a block's die is `block /
     /// blocks per die`.
     #[inline]

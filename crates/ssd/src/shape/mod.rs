@@ -18,6 +18,7 @@
 mod ageing;
 mod block_buffer;
 mod check;
+mod conflicts;
 pub mod divisor;
 mod fdp;
 pub mod granule;
@@ -167,7 +168,7 @@ pub struct Geometry {
     pub frontiers: u32,
     /// Pages of a domain kept erased for power cuts.
     pub kept_for_cuts: u32,
-    /// Pages of a domain kept erased for padded groups.
+    /// Pages of a domain kept erased for padded groups, or for folded data of several handles.
     pub kept_for_padding: u32,
     /// Number of static SLC cache blocks.
     pub static_blocks: u32,

@@ -18,13 +18,18 @@ impl Geometry {
     }
 
     /// If host pages and copies share open blocks behind a write buffer, padding of host groups
-    /// takes room that copies need.
+    /// takes room that copies need. A block that is folded has pages of all handles, each of which may need another
+    /// unit for its own.
     fn keep_room_for_padding(&mut self, config: &SsdConfig) {
         let Some(groups) = &self.groups else { return };
-        if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
-            self.kept_for_padding = self.frontiers * groups.units;
-            self.low_blocks = self.low_blocks.max(1 + self.kept_pages().div_ceil(self.data_pages));
-        }
+        self.kept_for_padding = match config.fdp.chooses() {
+            true if config.folds() => config.fdp.handles * self.data_pages,
+            false if config.frontiers() != Frontiers::SeparateMoved => {
+                self.frontiers * groups.units
+            }
+            _ => return,
+        };
+        self.low_blocks = self.low_blocks.max(1 + self.kept_pages().div_ceil(self.data_pages));
     }
 
     /// Pages of a domain kept erased, besides those for the current cleaning.

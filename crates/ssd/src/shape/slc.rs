@@ -8,7 +8,7 @@ impl Geometry {
     /// Capacity of a block with one bit per cell; 0 without a write buffer.
     fn slc_block_bytes(&self) -> u64 {
         self.groups.as_ref().map_or(1, |groups| {
-            u64::from(self.data_pages / groups.rows) * u64::from(groups.unit_bytes)
+            u64::from(groups.one_bit_units_per_block()) * u64::from(groups.unit_bytes)
         })
     }
 
@@ -24,7 +24,16 @@ impl Geometry {
     /// When they leave too few other blocks.
     pub fn static_slc_blocks(&self, config: &SsdConfig) -> Result<u32, Invalid> {
         let size = config.slc_cache.r#static;
-        if self.groups.is_none() || size.bytes() == 0 {
+        let Some(groups) = self.groups.filter(|_| config.slc_cache.is_on()) else { return Ok(0) };
+        if !groups.summarizes_one_bit() {
+            let problem = format!(
+                "a block of {} pages with one bit a cell has no room for their summary; use larger blocks or \
+                 summary_page = false",
+                groups.one_bit_units_per_block()
+            );
+            return Err(Invalid::new(&["device.summary_page", "device.slc_cache"], problem));
+        }
+        if size.bytes() == 0 {
             return Ok(0);
         }
         let wanted = self.slc_blocks_for(config, size);

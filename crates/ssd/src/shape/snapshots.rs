@@ -28,48 +28,6 @@ impl Geometry {
         if most > MOST_KEPT {
             return Err(Invalid::new(&[MOST], format!("{most} is not possible; 0 to {MOST_KEPT}")));
         }
-        let contradictions = [
-            (
-                config.log_blocks.are_used(),
-                "device.log_blocks.scheme",
-                "a map of blocks has no second copy of a page; use \"none\"",
-            ),
-            (
-                config.block_buffer.is_used(),
-                "device.block_buffer",
-                "what waits in a block buffer is of no snapshot; leave it out",
-            ),
-            (
-                config.map.may_cost(),
-                "device.map.memory",
-                "the tables of snapshots are in memory, as all of the map must be; use \"all\"",
-            ),
-            (
-                config.fdp.is_on(),
-                "device.fdp.handles",
-                "placement handles know one copy of a page; use 0",
-            ),
-            (
-                config.persistence.recovers(),
-                "device.persistence.recovery",
-                "no recovery finds what the tables of snapshots said; use \"none\"",
-            ),
-            (
-                config.is_buffered() && config.slc_cache.is_on(),
-                "device.slc_cache",
-                "the cache takes the spare space in which snapshots lie; leave it out",
-            ),
-            (
-                config.ages(),
-                "device.media.model",
-                "what is lost of a page is known under one number of it; use \"none\"",
-            ),
-        ];
-        for (holds, key, problem) in contradictions {
-            if holds {
-                return Err(Invalid::new(&[key, MOST], problem.to_owned()));
-            }
-        }
         let page = u64::from(self.sectors_per_page) * engine::SECTOR_BYTES;
         if config.snapshots.every.bytes() < page {
             let problem = format!(
@@ -108,7 +66,7 @@ impl Geometry {
         let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
         let domains = u64::from(self.domains / self.pools);
         let data = u64::from(self.data_pages);
-        let blocks = domains * u64::from(self.blocks_per_domain);
+        let blocks = domains * u64::from(self.blocks_per_domain) - u64::from(self.static_blocks);
         let held = domains * u64::from(self.low_blocks + self.frontiers) * data;
         let spare = blocks * data - self.pages_per_pool;
         if spare <= held + room + 1 {

@@ -1,9 +1,9 @@
 //! Constraints on the keys of cells, processors and write buffer. Which keys apply with or without
 //! a buffer is declared with the keys (`config/applies.rs`).
 
-use super::ageing;
 use super::groups::Groups;
-use crate::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig};
+use super::{ageing, conflicts};
+use crate::config::{Frontiers, Program, Reclaim, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -21,6 +21,7 @@ const LONGEST_PAUSE_NS: Time = 3_600_000_000_000;
 
 /// Checks a drive with or without a write buffer.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
+    conflicts::check(config)?;
     let cleaning = &config.cleaning;
     if config.firmware.cores == 0 {
         let problem = "0 is not possible; it must be at least 1";
@@ -84,27 +85,6 @@ fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
     if config.cleaning.reclaim != Reclaim::Superblock {
         let problem = "the SLC cache has whole superblocks; use reclaim = \"superblock\"";
         return refuse("device.cleaning.reclaim", problem.to_owned());
-    }
-    if config.cleaning.pace != Pace::Token {
-        let problem =
-            "an SLC cache needs pace = \"token\": bursts of cleaning would hold its folds";
-        return refuse("device.cleaning.pace", problem.to_owned());
-    }
-    if config.frontiers() != Frontiers::SeparateMoved {
-        let problem = "folded data have a frontier of their own; use frontiers = \"auto\"";
-        return refuse("device.cleaning.frontiers", problem.to_owned());
-    }
-    if config.cleaning.levelling.rule != LevellingRule::None {
-        let problem = "wear levelling does not know the SLC cache; use rule = \"none\"";
-        return refuse("device.cleaning.levelling.rule", problem.to_owned());
-    }
-    if config.parity.of > 0 || config.summary_page {
-        let problem = "parity and summaries of blocks of one bit are not simulated; use parity.of = 0 and \
-                       summary_page = false";
-        return Err(Invalid::new(
-            &["device.slc_cache.dynamic", "device.parity.of", "device.summary_page"],
-            problem,
-        ));
     }
     slc_times(config)
 }
@@ -236,14 +216,14 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     let dies = u64::from(groups.dies);
     // Copies have another open block for cold data that moves into worn blocks.
     let of_copies = if config.fdp.chooses() {
-        u64::from(config.fdp.destinations())
+        u64::from(config.destinations() + u32::from(config.gathers_cold()))
     } else {
         frontiers + u64::from(config.gathers_cold())
     };
     // Each separately cleaned part may have one open group of copies per open block, and another
     // being read.
     let filling = of_copies * dies / u64::from(groups.width);
-    let fill = if config.fdp.chooses() { placements - 1 } else { 0 };
+    let fill = if config.fdp.chooses() { placements - 1 + u64::from(config.folds()) } else { 0 };
     let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held + fill)];
     let between = if two_pass || !config.fdp.chooses() { of_copies } else { 1 };
     let copies = (dies * held / frontiers * between).max(filling + 1);

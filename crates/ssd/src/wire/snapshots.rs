@@ -8,9 +8,10 @@
 
 use crate::config::Order;
 use crate::device::kit::slots::Slot;
+use crate::executor::{Buffered, cx};
 use crate::ftl::Ftl;
 use crate::ids::Lpn;
-use crate::page::{Owner, PageRequest};
+use crate::page::{Feature, Owner, PageRequest};
 use crate::{Ssd, front};
 use engine::{Op, Request, Status};
 
@@ -53,16 +54,27 @@ impl Ssd {
     pub fn serve_kept_untimed(&mut self, request: &Request) -> Status {
         self.snapshot_before(request);
         let back = self.snapshot_read_by(request);
-        let mut status = Status::Ok;
+        let request = &self.ftl.placed(*request);
+        let ages = self.features.has(Feature::Ages);
+        let name =
+            |ftl: &Ftl, page| back.map_or(Some(page), |back| ftl.page_of_snapshot(back, page));
+        let mut status = self.buffered.meet_age_untimed(request, name, cx!(self));
         for page in front::touched(self.ftl.geometry(), request).map(Lpn) {
             let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Nobody);
-            let lpn = back.map_or(Some(page), |back| self.ftl.page_of_snapshot(back, page));
-            let Some(lpn) = lpn else {
+            let Some(lpn) = name(&self.ftl, page) else {
                 self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
                 continue;
             };
             let asked = PageRequest { lpn, ..asked };
             status = status.and(self.ftl.serve_untimed(&mut self.flash, &asked));
+        }
+        if ages && request.op == Op::Write {
+            if status.is_ok() {
+                Buffered::end_over_losses(request, cx!(self));
+            }
+            self.buffered.pass_bytes(request.bytes(), cx!(self));
+        } else if ages {
+            self.buffered.refresh_at_once(cx!(self));
         }
         if request.op == Op::Write && request.fua {
             self.ftl.flush_untimed(&mut self.flash);
