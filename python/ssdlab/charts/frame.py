@@ -155,7 +155,7 @@ def across(drawn: Figure) -> tuple[Scale, list[tuple[float, str, bool]]]:
 
         return by_nines, [(by_nines(m), axis_text(drawn.x, m), PERCENTILES[m]) for m in marks]
     dots = any(line.mark == "dots" for line in drawn.lines()) or drawn.x.log
-    inset = 48 if dots else 0
+    inset = 48 if dots else 12 if not drawn.bars and len(every) <= CURVE else 0
     x_scale = scale(begin, end, inset, SIDE - inset, bool(drawn.x.log))
     many = len(marks) > FEW_MARKS
     positions = [

@@ -110,16 +110,12 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     least = f"the minimum of {readable.time(total.min_us)}"
     # A median of zero has no multiples.
     beside_mean = f"{readable.grouped(ratio)} times {least}" if ratio else ""
-    found = [
-        KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate),
-        KeyFigure(
-            "Mean latency",
-            readable.time(total.mean_us),
-            beside_mean,
-        ),
-    ]
+    found = [KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate)]
+    found += [KeyFigure("Mean latency", readable.time(total.mean_us), beside_mean)]
     median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
     message = [key for key in ("99", "99.9") if parts.enough(total, key)]
+    if message and (apart := _apart(it)):
+        return [*found, *apart, *_of_flash(it)]
     found += [
         KeyFigure(f"p{key}", readable.time(p[key]), stated)
         for key, stated in zip(message, (median, f"slowest {slowest}"), strict=False)
@@ -127,6 +123,22 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     if len(message) < 2:
         too_few = total.requests < figures.FEWEST_REQUESTS
         found.append(KeyFigure("Slowest", slowest, "" if message or too_few else median))
+    return found + _of_flash(it)
+
+
+def _apart(it: Results) -> list[KeyFigure]:
+    """The p99 of reads and of writes; empty unless both have one."""
+    both = [(kind, it.host[kind]) for kind in ("read", "write") if it.host[kind].requests]
+    if len(both) < 2 or not all(parts.enough(host, "99") for _, host in both):
+        return []
+    told = [(f"{kind.capitalize()} p99", host.percentiles_us) for kind, host in both]
+    return [
+        KeyFigure(k, readable.time(p["99"]), f"median {readable.time(p['50'])}") for k, p in told
+    ]
+
+
+def _of_flash(it: Results) -> list[KeyFigure]:
+    found = []
     if (amplification := it._amplification()) is not None:
         words = "bytes programmed per byte the host wrote"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
@@ -174,6 +186,8 @@ def _latency_heading(it: Results) -> str:
     if total.requests < figures.FEWEST_REQUESTS:
         ends = dict.fromkeys(map(readable.time, (total.min_us, total.max_us)))
         return f"Latency: {' to '.join(ends)}"
+    if apart := _apart(it):
+        return f"Latency: {', '.join(f'{name.lower()} {value}' for name, value, _ in apart)}"
     p = total.percentiles_us
     key = next((key for key in ("99", "90") if parts.enough(total, key)), "")
     tail = f"p{key} {readable.time(p[key])}" if key else f"slowest {readable.time(total.max_us)}"

@@ -7,6 +7,7 @@ and changes that may help; `advice.py` tries them before any is advised.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -277,7 +278,7 @@ def _nothing(facts: Facts) -> Verdict | None:
     ratio = facts.mean / facts.fastest if facts.fastest else 0.0
     beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
-    slowest = f" {said}" if (said := tail(facts.results)) else ""
+    slowest = re.sub(r"(?<=\d) ", readable.THIN, f" {tail(facts.results) or ''}").rstrip()
     return Verdict(
         "nothing",
         f"Below saturation: the mean latency is {readable.time(facts.mean)}{beside}.{slowest}",
