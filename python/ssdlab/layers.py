@@ -107,6 +107,13 @@ def _with_plugin(assignment: str) -> str:
     return f"{key}={plugins.cleaner(name) or name}"
 
 
+def assigned(set: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Keys with their values, or assignments, as assignments."""
+    if not isinstance(set, Mapping):
+        return [*set]
+    return [f"{key}={it if isinstance(it, str) else _inline(key, it)}" for key, it in set.items()]
+
+
 def peers(stack: Sequence[Layer]) -> list[Layer]:
     """Merge layers from assignments into one: their order is irrelevant."""
     return [Layer(*_core.peers(stack))] if stack else []

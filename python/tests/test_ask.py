@@ -398,7 +398,7 @@ def test_what_a_drive_has_done_and_how_long_it_lasts(here, ssdlab):
     assert found["left_years"]["by_drive"] == pytest.approx(18e12 / 24e9 / 365)
     assert "the flash wears 2.0 times as fast as" in found["disagreement"]
     assert f"write amplification so far        {factor:.1f}" in done.stdout
-    like = package.ask("smart.json", flash="128GiB", drives=["samsung-870evo"])
+    like = package.ask("smart.json", flash="128GiB", device="samsung-870evo")
     assert like.amplification == pytest.approx(2 * factor)
     assert like.model_used == pytest.approx(600 / like.rated_cycles) and like.rated_bytes > 0
     assert package.ask("smart.json").rating_used is None

@@ -26,7 +26,7 @@ def here(tmp_path, monkeypatch):
 
 
 def choose(path, **given):
-    terms = {"drives": ["fast.toml", "slow.toml"], "most": 1, "prices": PRICES, "years": 1e-6}
+    terms = {"device": ["fast.toml", "slow.toml"], "drives": 1, "prices": PRICES, "years": 1e-6}
     return package.choose(path, **(terms | given))
 
 
@@ -55,7 +55,7 @@ def test_prices_that_change_the_answer_do_and_older_ones_say_when_they_are_of(he
     )
     own.write_text(text)
     drives = [str(here / f"{name}.toml") for name in rows]
-    asked = {"drives": drives, "p99_us": 1e6, "prices": {}, "catalogue": own}
+    asked = {"device": drives, "p99_us": 1e6, "prices": {}, "catalogue": own}
     found = choose(path, **asked)
     assert found.best.drive == drives[0] and found.priced() == ["2024-03"]
     assert not found.best.is_assumed
@@ -124,7 +124,7 @@ def test_a_sample_of_a_wide_load_is_called_one(here):
 
 def test_writes_decide_by_lifetime(here):
     path = recorded(here / "writes.parquet", reads=0.0, gap_ns=100_000)
-    found = choose(path, years=1000.0, most=2)
+    found = choose(path, years=1000.0, drives=2)
     assert found.best is None or found.best.life[0] is None
     assert any("It only writes" in note for note in found.notes)
     known = [it for it in found.offers if it.life[0] is not None]
@@ -133,8 +133,8 @@ def test_writes_decide_by_lifetime(here):
 
 def test_capacity_takes_more_drives(here):
     path = recorded(here / "mixed.parquet")
-    one = choose(path, most=4)
-    several = choose(path, most=4, need="gb=0.4")
+    one = choose(path, drives=4)
+    several = choose(path, drives=4, need="gb=0.4")
     assert one.best.drives == 1 and several.best.drives == 2
     assert several.best.dollars == 2 * one.best.dollars
     assert several.best.trial.capacity_bytes >= 0.4e9
@@ -145,7 +145,7 @@ def test_capacity_takes_more_drives(here):
 @pytest.mark.nightly
 def test_power_costs(here):
     path = recorded(here / "reads.parquet", requests=300, reads=1.0)
-    terms = {"drives": ["samsung-pm9a3"], "prices": {}, "years": 5}
+    terms = {"device": ["samsung-pm9a3"], "prices": {}, "years": 5}
     plain, powered = (
         choose(path, **terms, power_dollars_per_kwh=price).best for price in (None, 0.2)
     )
@@ -254,7 +254,7 @@ def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):
 @pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")
 def test_a_recorded_trace():
     path = REAL / "msr_hm_0_sample1000.csv.zst"
-    found = choosing.choose(path, drives=["samsung-pm9a3"], most=1)
+    found = choosing.choose(path, device="samsung-pm9a3", drives=1)
     assert found.offers[0].trial is not None and found.notes
 
 
@@ -295,7 +295,7 @@ def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
     from ssdlab.choosing import display, reasons
 
     path = recorded(here / "writes.parquet", requests=4000, reads=0.0, touched=16_000)
-    only = {"drives": ["fast.toml"], "prices": {"fast.toml": 300.0}}
+    only = {"device": ["fast.toml"], "prices": {"fast.toml": 300.0}}
     offer = choose(path, **only).offers[0]
     trial = offer.trial
     years = trial.mean("years")

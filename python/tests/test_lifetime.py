@@ -87,7 +87,7 @@ def test_a_life_to_its_end_has_the_figure_of_a_quarter(drive):
 
 def test_size_has_the_figure_of_its_run(drive, tmp_path, ssdlab):
     trace = recorded(tmp_path, 300_000_000)
-    found = sizing.size(trace, drive=drive, drives=1, years=1e-6)
+    found = sizing.size(trace, device=drive, drives=1, years=1e-6)
     figures = found.best.values("tbw_bytes")
     # The command that it prints, whose seed is one of those.
     done = ssdlab(*shlex.split(found.command)[1:], "--json", "-")

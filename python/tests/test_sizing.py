@@ -44,11 +44,11 @@ def recorded(path, touched=40_000, far=8 * 10**8, requests=50_000, gap_ns=200_00
 @pytest.fixture
 def given(tmp_path):
     (tmp_path / "drive.toml").write_text(DRIVE)
-    return {"drive": str(tmp_path / "drive.toml"), "trace": recorded(tmp_path / "it.parquet")}
+    return {"device": str(tmp_path / "drive.toml"), "trace": recorded(tmp_path / "it.parquet")}
 
 
 def test_the_smallest_is_found_and_a_plain_run_confirms_it(given, ssdlab, tmp_path):
-    words = ["--trace", given["trace"], "--device", given["drive"], "--years", "0.0008"]
+    words = ["--trace", given["trace"], "--device", given["device"], "--years", "0.0008"]
     done = ssdlab("size", *words, "--p99", "2ms", "--json", "it.json", "--out", "best.toml")
     assert done.returncode == 0, done.stderr
     assert "Addresses: scaled in chunks to drives of " in done.stdout
@@ -82,7 +82,7 @@ def test_each_goal_decides(given):
 
 
 def test_when_no_drive_suffices_the_reasons_are_given(given, ssdlab, tmp_path):
-    words = ["size", "--trace", given["trace"], "--device", given["drive"], "--drives", 1]
+    words = ["size", "--trace", given["trace"], "--device", given["device"], "--drives", 1]
     done = ssdlab(*words, "--p99", "1us", "--years", 1)
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
@@ -99,7 +99,7 @@ def test_a_drive_that_is_never_written_lasts_for_ever(given, ssdlab, tmp_path, o
         quiet, at_ns=[10**6 * i for i in range(n)], op=[op] * n, sector=[8 * i for i in range(n)],
         sectors=[8] * n,
     )  # fmt: skip
-    asked = ["--device", given["drive"], "--p99", "1s", "--drives", 1]
+    asked = ["--device", given["device"], "--p99", "1s", "--drives", 1]
     done = ssdlab("size", "--trace", quiet, *asked)
     assert done.returncode == 0, done.stderr
     assert "lifetime unlimited under this trace" in " ".join(done.stdout.split())
@@ -115,18 +115,18 @@ def test_writes_at_one_instant_have_no_rate(given, tmp_path):
     for requests, why in ((1, "it has one request"), (9, "requests arrive at the same instant")):
         path = recorded(tmp_path / f"{requests}.parquet", requests=requests, gap_ns=0, reads=0.0)
         with pytest.raises(ssdlab.InputError, match=f"{why}, so that it has no write"):
-            sizing.size(path, drive=given["drive"], years=1.0)
+            sizing.size(path, device=given["device"], years=1.0)
 
 
 def test_a_trace_of_two_requests_is_answered_and_said_to_be_short(given, tmp_path):
     """It takes longer to begin a trace than to send two requests: it is not begun for ever."""
     two = recorded(tmp_path / "two.parquet", requests=2, reads=0.0)
-    found = sizing.size(two, drive=given["drive"], p99_us=1e6, drives=1)
+    found = sizing.size(two, device=given["device"], p99_us=1e6, drives=1)
     assert found.best is not None and found.fit.loops <= 10_000
     words = " ".join(found.fit.words)
     assert "Short: the trace has 2 requests" in words and "overwritten twice at random" in words
     assert "Not judged: the lifetime" in words and [it.figure for it in found.goals] == ["p99_us"]
-    long = sizing.size(given["trace"], drive=given["drive"], p99_us=1e6, drives=1).fit.words
+    long = sizing.size(given["trace"], device=given["device"], p99_us=1e6, drives=1).fit.words
     assert not any(it.startswith("Short") for it in long)
 
 
@@ -136,11 +136,11 @@ def test_more_drives_where_one_has_no_room(given, tmp_path):
         wide, at_ns=[0, 10**9, 2 * 10**9], op=["write"] * 3, sector=[0, 10**6, 2 * 10**6],
         sectors=[200_000] * 3,
     )  # fmt: skip
-    found = sizing.size(wide, drive=given["drive"], years=0.0002)
+    found = sizing.size(wide, device=given["device"], years=0.0002)
     assert found.fit.fewest_drives == 2 and found.best.design.drives == 2
     assert "device.kind=array" not in (found.command or "")  # of a file only --out can say it
     with pytest.raises(ssdlab.InputError, match=r"1 drives have .*: --capacity 1GB has room"):
-        sizing.size(wide, drive=given["drive"], drives=1)
+        sizing.size(wide, device=given["device"], drives=1)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
     )  # fmt: skip
 
     def first(*assignments):
-        asked = {"trace": wide, "drives": 1, "p99_us": 1e6, "assignments": assignments}
-        found = sizing.size(drive=given["drive"], **asked)
+        asked = {"trace": wide, "drives": 1, "p99_us": 1e6, "set": assignments}
+        found = sizing.size(device=given["device"], **asked)
         return found.trials[0].known("amplification"), " ".join(found.fit.words)
 
     amplification, words = first()
@@ -225,6 +225,6 @@ def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
 @pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")
 def test_a_recorded_trace(given):
     trace = Path(__file__).resolve().parents[3] / "shared/traces/msr_hm_0_sample1000.csv.zst"
-    small = given["drive"]
-    found = sizing.size(trace, p99_us=20_000, years=0.1, drives=1, drive=small)
+    small = given["device"]
+    found = sizing.size(trace, p99_us=20_000, years=0.1, drives=1, device=small)
     assert found.best is not None and found.best.mean("years") > 0.1

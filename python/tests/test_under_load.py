@@ -59,7 +59,7 @@ def agree(name, values, error=0.0):
 def test_ten_questions_have_one_answer_each(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     drive, trace = (it.name for it in question(seed, tmp_path))
-    asked = {"drives": [drive], "most": 1, "prices": {drive: PRICE}}
+    asked = {"device": drive, "drives": 1, "prices": {drive: PRICE}}
     chosen = ssdlab.choose(trace, years=1e-7, **asked)
     offer = chosen.offers[0]
     figures = {"choose": offer.figures}
@@ -77,7 +77,7 @@ def test_ten_questions_have_one_answer_each(seed, tmp_path, monkeypatch):
     }
     dollars = {who: it.dollars.known for who, it in figures.items()}
 
-    sized = ssdlab.size(trace, drive=drive, years=1e-7, drives=1).trials[0]
+    sized = ssdlab.size(trace, device=drive, years=1e-7, drives=1).trials[0]
     life["size"] = sized.life().known
     billed = ssdlab.cost(results).bills[0]
     life["cost"] = billed.lifetime_years

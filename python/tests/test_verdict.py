@@ -79,7 +79,7 @@ CAUSES = {
     "nothing": (
         {},
         SMALL | {"workload.read_share": 1.0, "workload.time_scale": 8.0},
-        r"^Below saturation: the mean latency is \d+\u202fµs, 1\..* The slowest 1\u202f% of reads take ",
+        r"^Below saturation: the mean latency is \d+\u202fµs, 1\..* The slowest 1\u202f% of reads ",
     ),
 }
 

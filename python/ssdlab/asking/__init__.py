@@ -64,31 +64,32 @@ def question(
     *,
     load: str | None = None,
     need: str | None = None,
-    drives: Sequence[str] = (),
-    most: int = MAX_DRIVES,
+    device: str | Sequence[str] = (),
+    drives: int = MAX_DRIVES,
     prices: Mapping[str, float] | None = None,
     catalogue: str | os.PathLike[str] | None = None,
-    assignments: Sequence[str] = (),
+    set: Mapping[str, Any] | Sequence[str] = (),
     columns: str | None = None,
     volume: str | None = None,
     seed: int = 42,
 ) -> Question:
     """The question that these words stand for. Raises `InputError` for unknown words."""
     needs = {} if need is None else words.need(need)
+    assignments = layers.assigned(set)
     asked = things.of(what, load, columns, volume, assignments)
     rows = market.with_own(None if catalogue is None else Path(catalogue))
-    drives = choosing.named(drives, rows)
-    names = drives or [*rows]
+    chosen = choosing.named([device] if isinstance(device, str) else device, rows)
+    names = chosen or [*rows]
     _refuse_unserved(asked, needs)
-    _try_out(asked, names if drives else names[:1], most, assignments)
+    _try_out(asked, names if chosen else names[:1], drives, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]
     years = needs.get("years")
     # A closed-loop load writes as fast as the drive allows: no drive lasts years.
     if years is not None or asked.is_paced:
         limit = float(years or sizing.YEARS)
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
-    terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives, rows)
-    return Question(asked, needs, goals, names, most, assignments, terms, seed)
+    terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, chosen, rows)
+    return Question(asked, needs, goals, names, drives, assignments, terms, seed)
 
 
 def _try_out(asked: Asked, names: Sequence[str], most: int, assignments: Sequence[str]) -> None:
@@ -148,13 +149,16 @@ def ask(
     """Find the drive that serves a load, or the remaining life of a drive; as the command `ssdlab
     ask`.
 
-    `what` is a file; `load` and `need` are words, `drives` presets or files instead of the
-    catalogue. For a file of smartctl or nvme smart-log, `rated` is the rated writes (TBW), `flash`
-    the raw flash size. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
+    `what` is a file; `load` and `need` are words, `device` presets or files for the catalogue's,
+    `drives` how many of one kind may be striped, `set` keys of all runs. For a file of smartctl or
+    nvme smart-log, `rated` is the rated writes (TBW), `flash` the raw flash size. Raises
+    `InputError`, and `InterruptedChoice` at Ctrl-C.
 
     >>> import ssdlab
     >>> found = ssdlab.ask(load="70/30 8K random, 20 K IOPS", need="p99=2ms")  # doctest: +SKIP
     >>> found.choice.best.drive  # doctest: +SKIP
     """
-    found = health.of(what, flash, rated, tuple(given.get("drives", ())))
+    device = given.get("device", ())
+    names = (device,) if isinstance(device, str) else tuple(device)
+    found = health.of(what, flash, rated, names)
     return answer(question(what, **given)) if found is None else found

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import arrow, market, sizing
+from ssdlab import arrow, layers, market, sizing
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
-from ssdlab.choosing import trace
+from ssdlab.choosing import trace as remarks
 from ssdlab.choosing.hunt import Asked, Hunt, Told
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.costing.need import Need
@@ -108,18 +108,18 @@ class Choice(arrow.Table):
 
 
 def choose(
-    path: str | os.PathLike[str] | Load,
+    trace: str | os.PathLike[str] | Load,
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
     years: float | None = None,
     need: str | Need | None = None,
-    drives: Sequence[str] = (),
-    most: int = MAX_DRIVES,
+    device: str | Sequence[str] = (),
+    drives: int = MAX_DRIVES,
     prices: Mapping[str, float] | None = None,
     power_dollars_per_kwh: float | None = None,
     catalogue: str | os.PathLike[str] | None = None,
-    assignments: Sequence[str] = (),
+    set: Mapping[str, Any] | Sequence[str] = (),
     columns: str | None = None,
     seed: int = 42,
     told: Told | None = None,
@@ -128,23 +128,24 @@ def choose(
 
     `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the minimum
     lifetime, by default 5 if a run or a rating yields one; `need` further ones as `ssdlab cost` has
-    them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the catalogue, `most` how
-    many of one kind may be striped, `prices` dollars by drive instead of the catalogue's,
-    `power_dollars_per_kwh` adds the cost of their power over the years; rows of the file
-    `catalogue` replace shipped ones. `told` is called with each row, the number of rows so far and
-    the total. Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at
-    Ctrl-C.
+    them: "gb=3000,read.p99=1ms". `device` names presets or files instead of the catalogue, `drives`
+    how many of one kind may be striped, `set` keys of all runs, `prices` dollars by drive instead
+    of the catalogue's, `power_dollars_per_kwh` adds the cost of their power over the years; rows of
+    the file `catalogue` replace shipped ones. `told` is called with each row, the number of rows so
+    far and the total. Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so
+    far at Ctrl-C.
 
     >>> import ssdlab
     >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
     """
-    load = path if isinstance(path, Load) else Load.of(Path(path), columns)
+    load = trace if isinstance(trace, Load) else Load.of(Path(trace), columns)
+    assignments = layers.assigned(set)
     need = _need(need)
     limit = sizing.YEARS if years is None else years
     rows = market.with_own(None if catalogue is None else Path(catalogue))
-    drives = named(drives, rows)
-    terms = terms_of(limit, prices or {}, power_dollars_per_kwh, drives, rows)
-    names = drives or [*rows]
+    chosen = named([device] if isinstance(device, str) else device, rows)
+    terms = terms_of(limit, prices or {}, power_dollars_per_kwh, chosen, rows)
+    names = chosen or [*rows]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
     refuse_contradictions(goals)
@@ -152,8 +153,8 @@ def choose(
     if years is not None or load.is_paced:
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
-    notes = trace.notes(load, assignments)
-    requested = Asked(load, goals, terms, gigabytes, most, assignments, seed)
+    notes = remarks.notes(load, assignments)
+    requested = Asked(load, goals, terms, gigabytes, drives, assignments, seed)
     return among(names, requested, need, notes, told)
 
 

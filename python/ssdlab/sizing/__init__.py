@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -141,21 +141,21 @@ def size(
     p99_us: float | None = None,
     p999_us: float | None = None,
     years: float | None = None,
-    drive: str = DRIVE,
+    device: str = DRIVE,
     capacity_bytes: float | None = None,
     drives: int = MAX_DRIVES,
-    assignments: Sequence[str] = (),
+    set: Mapping[str, Any] | Sequence[str] = (),
     columns: str | None = None,
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Sizing:
     """Search the smallest design of a drive that meets the goals under a trace or another load.
 
-    `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests, in
-    microseconds; `years` is the required lifetime at the trace's write rate, by default 5 if a run
-    yields one; `columns` assigns the columns of a table; `capacity_bytes` is the exported capacity
-    of a drive, by default its own; `drives` the maximum number of drives. Raises `InputError` for
-    wrong input.
+    `device` is a preset or a file; `set` are keys of all runs. `p99_us` and `p999_us` are latency
+    limits over all requests, in microseconds; `years` is the required lifetime at the trace's write
+    rate, by default 5 if a run yields one; `columns` assigns the columns of a table;
+    `capacity_bytes` is the exported capacity of a drive, by default its own; `drives` the maximum
+    number of drives. Raises `InputError` for wrong input.
 
     >>> import ssdlab
     >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
@@ -174,7 +174,7 @@ def size(
             f"{load.name}: no target: a load without a pace tells no lifetime; give --p99, --p999 "
             "or --years"
         )
-    search = Search(load, drive, capacity_bytes, assignments, drives)
+    search = Search(load, device, capacity_bytes, layers.assigned(set), drives)
     done, most = 0, 1
 
     def judged(trial: Trial, least: int = 1) -> bool:
@@ -205,7 +205,7 @@ def size(
     command = search.command(best.design, seed) if best is not None else None
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
     message = replace(search.fit, words=words)
-    return Sizing(drive, load, goals, years or YEARS, message, tried, best, after, command)
+    return Sizing(device, load, goals, years or YEARS, message, tried, best, after, command)
 
 
 def counts(fewest: int, most: int) -> list[int]:

@@ -102,10 +102,10 @@ def size(
             p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
             p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
             years=years,
-            drive=drive,
+            device=drive,
             capacity_bytes=None if capacity is None else SIZE.parse("--capacity", capacity),
             drives=drives,
-            assignments=assignments,
+            set=assignments,
             seed=seed,
             progress=bar,
         )
