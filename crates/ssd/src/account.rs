@@ -470,6 +470,11 @@ impl Counters {
         self.folds += pages;
     }
 
+    /// A page of the host is programmed once more.
+    pub fn programmed_in_vain(&mut self) {
+        self.host_programs += 1;
+    }
+
     /// Programs have failed.
     pub fn programs_failed(&mut self, count: u32) {
         self.failed_programs += u64::from(count);

@@ -182,6 +182,7 @@ fn unbuffered(seed: u64) -> SsdConfig {
     layout(&mut config, random);
     gathers(&mut config, &mut Xoshiro256::new(seed, 11));
     gathers_blocks(&mut config, &mut Xoshiro256::new(seed, 12));
+    goes_bad(&mut config, &mut Xoshiro256::new(seed, 13));
     let paired = &mut Xoshiro256::new(seed, 10);
     if config.logical_page.is_none() && !config.log_blocks.are_used() && paired.below(3) == 0 {
         config.cell.pairing = pick(paired, &[Pairing::Next, Pairing::Stepped]);
@@ -252,6 +253,16 @@ fn gathers_blocks(config: &mut SsdConfig, random: &mut Xoshiro256) {
         power_loss_protected: random.below(2) == 0,
         read_ahead: Size::from_bytes(pick(random, &[0, 0, 16_384])),
     };
+}
+
+/// Some have blocks that are bad, or become so. One that ends cannot write what waits in a block buffer.
+fn goes_bad(config: &mut SsdConfig, random: &mut Xoshiro256) {
+    if random.below(4) > 0 || config.block_buffer.gathers() {
+        return;
+    }
+    config.spares.factory_bad = pick(random, &[0.0, 0.02]);
+    config.spares.program_fail = pick(random, &[0.0, 2e-3, 1e-2]);
+    config.spares.erase_fail = pick(random, &[0.0, 5e-3]);
 }
 
 fn layout(config: &mut SsdConfig, random: &mut Xoshiro256) {

@@ -282,7 +282,7 @@ options! {
         /// Patrol reads and refresh.
         scrub: Scrub where AGES = Scrub::default(),
         /// Failures of flash that are not wear.
-        spares: Spares where BUFFERED = Spares::default(),
+        spares: Spares = Spares::default(),
         /// Thermal throttling.
         thermal: Thermal where BUFFERED = Thermal::default(),
         /// When the drive warns, or gives up.

@@ -2,7 +2,9 @@
 //! the classes of work are asked in turn.
 //!
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
-//! it can begin something.
+//! it can begin something. Copies to other packages are in `direct/streams.rs`.
+
+mod streams;
 
 use super::{Cx, Executor, Rename};
 use crate::cache::{PageId, PageOp, Phase, Queues};
@@ -18,16 +20,6 @@ use crate::power::planted::Bug;
 use crate::shape::Geometry;
 use crate::timeline::{Finished, Word};
 use engine::{Handle, Request, Status, Time};
-
-/// Treatment of a victim's next page.
-enum Target {
-    /// Destination unit.
-    Unit(Unit),
-    /// Suitable units are busy with other copies.
-    Later,
-    /// No other unit takes it: it stays in its own unit.
-    Nobody,
-}
 
 /// End of a stage of a lane, as far as others learn before the unit continues.
 pub(crate) enum LaneEnd {
@@ -551,6 +543,7 @@ impl Direct {
         }
         let idle = || cx.ftl.can_use_idle_time(unit);
         self.jobs.begin(cx.ftl.needs_cleaning(unit), waiting, idle)
+            || cx.ftl.cares() && cx.ftl.due_on(unit).is_some()
     }
 
     /// Gives an idle unit the next operation of its cleaning, of kind `only` if one is given.
@@ -658,83 +651,6 @@ impl Direct {
         }
     }
 
-    // ---- copies between two packages of a gang ---------------------------------------------------
-    //
-    // Section 2.2 and Figure 2 of the 2008 paper: what one of them shifts out, the other shifts in at the same
-    // time, so that a page crosses the bus once. The source is free again when its page has crossed, and the
-    // next page may follow at once: with enough planes on both sides a page arrives in every transfer time.
-
-    /// Gives the cleaning of an idle unit its next step as a copy to another package, if that is
-    /// possible. Returns whether there is nothing else for it to do now.
-    fn serve_stream(&mut self, unit: Unit, cx: &mut Cx<'_>) -> bool {
-        let mut job = self.jobs.job(unit).expect("the caller has seen it");
-        if job.levels_wear() {
-            return false;
-        }
-        if !cx.ftl.has_valid_page(cx.flash, &job) {
-            // Pages in transit are safe until they arrive: the erasure waits.
-            return self.jobs.streaming(unit) > 0;
-        }
-        let to = match self.stream_target(unit, cx) {
-            Target::Unit(to) => to,
-            Target::Later => return true,
-            Target::Nobody => return false,
-        };
-        let Some((from, programming)) = cx.ftl.begin_stream(cx.flash, &mut job, to) else {
-            return false;
-        };
-        self.jobs.begin_stream(unit, job, to, cx.clock.now);
-        self.units.launch_stream((unit, from), (to, programming), cx.clock);
-        self.count_pair_copies(cx);
-        true
-    }
-
-    /// The idle unit with the most room in the gang's other packages.
-    fn stream_target(&self, unit: Unit, cx: &Cx<'_>) -> Target {
-        let geometry = cx.ftl.geometry();
-        let pool = geometry.domain_pool[self.jobs.job(unit).expect("it cleans").domain.at()];
-        let mut target = Target::Nobody;
-        let mut most = 0;
-        for to in cx.ftl.units_of(pool).filter(|to| geometry.share_bus(unit, *to)) {
-            let room = cx.ftl.room_for(pool, to);
-            // Pages that wait go before copies, and so does cleaning that does not yield.
-            let held = self.queues.has_waiting(to) || self.jobs.block() && self.jobs.has_job(to);
-            if room == 0 || held {
-                continue;
-            }
-            if self.is_idle(to) {
-                if room > most {
-                    most = room;
-                    target = Target::Unit(to);
-                }
-            } else if most == 0 && self.jobs.takes_part_in_streams(to) {
-                target = Target::Later;
-            }
-        }
-        target
-    }
-
-    /// The page has arrived. Others may have waited for its destination, or for the last page.
-    fn stream_arrived(
-        &mut self,
-        programming: Programming,
-        (from, to): (Unit, Unit),
-        cx: &mut Cx<'_>,
-    ) {
-        cx.ftl.complete_move(cx.flash, programming);
-        self.jobs.end_stream(from, to, cx.clock.now);
-        self.retry_erases(cx);
-        for unit in (0..cx.ftl.geometry().units).map(Unit) {
-            if self.jobs.has_job(unit) {
-                self.serve(unit, cx);
-            }
-        }
-        self.serve(to, cx);
-        if cx.ftl.geometry().is_last(programming.ppn) {
-            self.wake_stalled(cx);
-        }
-    }
-
     // ---- the end of an operation -----------------------------------------------------------------
 
     /// A stage of the operation of a lane has ended.
@@ -786,7 +702,9 @@ impl Direct {
                     cx.ftl.complete_program(cx.flash, it);
                     closes_for_others(it, cx.ftl)
                 });
-                return LaneEnd::Page { unit, closed, done: self.page_ended(page, finished, cx) };
+                let at = programming.map(|it| it.ppn);
+                let done = self.page_ended(page, at, finished, cx);
+                return LaneEnd::Page { unit, closed, done };
             }
             Work::Move(programming) if self.jobs.clean_alone() => {
                 self.move_ended(flight, unit, programming, cx);
@@ -819,9 +737,16 @@ impl Direct {
         LaneEnd::Served
     }
 
-    /// The operation of a page has ended: it is done, or queued again for its second half.
+    /// The operation of a page has ended, which was perhaps programmed at a place: it is done, or queued again for its
+    /// second half, or because the program failed.
     #[inline]
-    fn page_ended(&mut self, id: PageId, finished: Finished, cx: &mut Cx<'_>) -> Option<PageDone> {
+    fn page_ended(
+        &mut self,
+        id: PageId,
+        at: Option<Ppn>,
+        finished: Finished,
+        cx: &mut Cx<'_>,
+    ) -> Option<PageDone> {
         let page = self.queues.spend(id, finished.bus_ns, finished.cell_ns);
         let PageOp { work, range: (_, count), touched, bytes, handle, .. } = *page;
         cx.ftl.counters.page_read(work, count, self.units.granule());
@@ -832,6 +757,22 @@ impl Direct {
             | PageWork::System
             | PageWork::MapRead
             | PageWork::MapProgram => {}
+            PageWork::Write | PageWork::Merge | PageWork::MergeAcross
+                if cx
+                    .ftl
+                    .bad
+                    .as_ref()
+                    .is_some_and(|bad| at.is_some_and(|it| bad.has_failed(it))) =>
+            {
+                cx.ftl.counters.programmed_in_vain();
+                if cx.ftl.has_ended() {
+                    cx.ftl.counters.page_refused(touched, u64::from(bytes));
+                    status = Status::ReadOnly;
+                } else {
+                    self.enqueue(id, cx);
+                    return None;
+                }
+            }
             PageWork::Write | PageWork::Merge | PageWork::MergeAcross => {
                 cx.ftl.counters.page_written(touched, u64::from(bytes));
                 cx.ftl.count_host(handle, 1, u64::from(bytes));

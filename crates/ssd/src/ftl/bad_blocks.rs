@@ -4,10 +4,13 @@
 //! one of the same plane from a superblock that is not used any more; without a replacement, the
 //! superblock is retired and donates its other blocks. So a drive loses as many superblocks as its
 //! worst plane has bad blocks.
+//!
+//! Without a write buffer a block is one of a plane, and lost by itself. A program that fails is one of a page: what the
+//! host wrote is programmed again elsewhere.
 
 use crate::config::SsdConfig;
 use crate::device::Report;
-use crate::ids::{Block, Domain};
+use crate::ids::{Block, Domain, Ppn};
 use crate::media::Draws;
 use crate::shape::Geometry;
 use serde::{Deserialize, Serialize};
@@ -55,7 +58,7 @@ impl BadReport {
 #[derive(Debug, Clone)]
 pub struct BadBlocks {
     seed: u64,
-    /// Planes and groups of a superblock, and number of domains.
+    /// Planes of a superblock, and its groups; no groups where pages are programmed one by one.
     planes: u32,
     groups: u32,
     program_fail: f64,
@@ -65,40 +68,57 @@ pub struct BadBlocks {
     /// Superblocks of each domain that the factory's bad blocks take.
     lost: Vec<u32>,
     factory: u64,
+    /// Blocks that the factory marked, where each is one of a plane.
+    marked: BTreeSet<u32>,
     /// Good blocks of retired superblocks, by domain and plane.
     spares: Vec<u32>,
     /// Superblocks in which a program failed.
     failed: BTreeSet<u32>,
+    /// The page whose program has just failed, where pages are programmed one by one.
+    just_failed: Option<Ppn>,
     grown: u64,
 }
 
 impl BadBlocks {
     pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Option<Box<BadBlocks>> {
         let spares = &config.spares;
-        let shape = geometry.groups.filter(|_| spares.go_bad())?;
-        let planes = shape.width * shape.planes;
+        if !spares.go_bad() {
+            return None;
+        }
+        let (planes, groups) = match &geometry.groups {
+            Some(shape) => (shape.width * shape.planes, shape.per_block),
+            None => (geometry.granule.span, 0),
+        };
         let seed = Draws::new(seed ^ BAD_STREAM << 32).word();
         let mut bad = BadBlocks {
             seed,
             planes,
-            groups: shape.per_block,
+            groups,
             program_fail: spares.program_fail,
             erase_fail: spares.erase_fail,
             grown_at_rating: spares.grown,
             rated: f64::from(config.wear.rated_cycles),
             lost: memory::zeroed(geometry.domains as usize),
             factory: 0,
+            marked: BTreeSet::new(),
             spares: memory::zeroed((geometry.domains * planes) as usize),
             failed: BTreeSet::new(),
+            just_failed: None,
             grown: 0,
         };
         let most = geometry.losable_blocks() / (geometry.domains / geometry.pools).max(1);
         for domain in 0..geometry.domains {
             let mut draws = Draws::new(seed ^ u64::from(domain) << 40 | 1);
             let mut of_planes = memory::zeroed(planes as usize);
+            let first = geometry.first_block(Domain(domain)).0;
             for count in &mut of_planes {
-                let mut of_block = |_| u32::from(draws.unit() < spares.factory_bad);
-                *count = (0..geometry.blocks_per_domain).map(&mut of_block).sum::<u32>().min(most);
+                let blocks = first..first + geometry.blocks_per_domain;
+                let found = blocks.filter(|_| draws.unit() < spares.factory_bad);
+                let found: Vec<u32> = found.take(most as usize).collect();
+                *count = found.len() as u32;
+                if planes == 1 {
+                    bad.marked.extend(found);
+                }
             }
             let worst = of_planes.iter().copied().max().unwrap_or(0);
             bad.lost[domain as usize] = worst;
@@ -146,6 +166,34 @@ impl BadBlocks {
         (self.spares, self.failed, self.grown) = (state.spares, state.failed, state.grown);
     }
 
+    /// A page was programmed: whether that failed, where pages are programmed one by one.
+    pub fn programmed(&mut self, block: Block, (page, ppn): (u32, Ppn), erases: u32) -> bool {
+        let of_block = self.seed ^ u64::from(block.0) << 32 ^ u64::from(erases) ^ 1 << 62;
+        let mut draws = Draws::new(of_block ^ u64::from(page) << 18);
+        let fails = self.groups == 0 && draws.unit() < self.program_fail;
+        self.just_failed = fails.then_some(ppn);
+        if fails {
+            self.failed.insert(block.0);
+        }
+        fails
+    }
+
+    /// True if the program of this page has just failed.
+    #[inline]
+    pub fn has_failed(&self, ppn: Ppn) -> bool {
+        self.just_failed == Some(ppn)
+    }
+
+    /// True if pages are programmed one by one, and that may fail.
+    pub fn fails_by_page(&self) -> bool {
+        self.groups == 0 && self.program_fail > 0.0
+    }
+
+    /// Blocks in which a program failed, whose data are to be moved.
+    pub fn to_move(&self) -> &BTreeSet<u32> {
+        &self.failed
+    }
+
     /// Number of failed programs in a full superblock.
     pub fn failures(&mut self, block: Block, erases: u32) -> u32 {
         if self.program_fail <= 0.0 {
@@ -160,9 +208,13 @@ impl BadBlocks {
         count
     }
 
-    /// Superblocks of a domain that the factory's bad blocks take.
-    pub fn lost(&self, domain: Domain) -> u32 {
-        self.lost[domain.at()]
+    /// True if the factory's bad blocks take a block of a domain: those marked, or the last superblocks.
+    pub fn takes(&self, domain: Domain, block: Block, behind: u32) -> bool {
+        if self.planes == 1 {
+            self.marked.contains(&block.0)
+        } else {
+            behind <= self.lost[domain.at()]
+        }
     }
 
     /// Counts of bad blocks; `retired` superblocks are not used any more.

@@ -4,7 +4,7 @@
 use crate::config::SsdConfig;
 use crate::ids::Block;
 use crate::media::planted::Mistake;
-use crate::shape::Geometry;
+use crate::shape::{Geometry, Groups};
 use std::collections::BTreeMap;
 
 /// Why the data of a block are moved.
@@ -32,8 +32,11 @@ pub struct Caring {
 impl Caring {
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
         let scrubs = config.scrub.is_used() && config.ages();
-        let shape = geometry.groups.filter(|_| scrubs || config.spares.program_fail > 0.0)?;
-        let of_each = u64::from(shape.width) * u64::from(shape.planes);
+        if !(scrubs || config.spares.program_fail > 0.0) {
+            return None;
+        }
+        let of_superblock = |shape: &Groups| u64::from(shape.width) * u64::from(shape.planes);
+        let of_each = geometry.groups.as_ref().map_or(1, of_superblock);
         let most = config.scrub.reclaim_reads.filter(|_| scrubs);
         Some(Box::new(Caring {
             due: BTreeMap::new(),

@@ -48,15 +48,10 @@ impl Ftl {
         caring.next_due(first..first + self.geometry.blocks_per_domain)
     }
 
-    /// True if a block of a domain is to be moved.
-    fn has_due(&self, domain: Domain) -> bool {
-        self.next_due(domain).is_some()
-    }
-
     /// True with room for a refresh.
     pub fn may_refresh(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_none()
-            && self.has_due(domain)
+            && self.next_due(domain).is_some()
             && self.free.count(domain) > self.geometry.low_blocks
             && !self.has_ended()
     }
@@ -75,6 +70,20 @@ impl Ftl {
             let reason = if job.reason == Reason::Fold { Reason::Fold } else { Reason::Refresh };
             return Some(Relocation { reason, ..job });
         }
+    }
+
+    /// A domain of a unit with a block that is to be moved, and with room for that.
+    pub fn due_on(&self, unit: Unit) -> Option<Domain> {
+        self.caring.as_ref()?;
+        let first = unit.0 * self.geometry.domains_per_unit;
+        let mut domains = (first..first + self.geometry.domains_per_unit).map(Domain);
+        domains.find(|domain| self.may_refresh(*domain))
+    }
+
+    /// Starts moving the data of a due block of a unit.
+    pub fn begin_refresh_on(&mut self, unit: Unit) -> Option<Relocation> {
+        let domain = self.due_on(unit)?;
+        self.begin_refresh(domain)
     }
 
     /// Counts pages moved out of a block by purpose.
@@ -107,7 +116,7 @@ impl Ftl {
     /// Moves all due blocks untimed, as far as there is room.
     pub fn refresh_untimed(&mut self, flash: &mut Flash) {
         for domain in (0..self.geometry.domains).map(Domain) {
-            while self.has_due(domain) && !self.has_ended() {
+            while self.next_due(domain).is_some() && !self.has_ended() {
                 self.finish_victim(flash, domain);
                 if self.may_refresh(domain) {
                     let Some(job) = self.begin_refresh(domain) else { break };

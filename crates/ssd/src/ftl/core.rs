@@ -75,6 +75,8 @@ pub struct Ftl {
     /// True if host writes behind a write buffer affect more than their page: there is an SLC
     /// cache, or there are snapshots.
     pub notes_writes: bool,
+    /// True if something may follow from the end of a program: a page is labelled anew, or it failed.
+    pub(super) notes_programs: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Copy-on-write snapshots, if enabled.
@@ -98,6 +100,7 @@ impl Ftl {
         let snapshots = Geometry::snapshots_kept(config);
         let numbered = geometry.exported_pages() * (u64::from(snapshots) + 1);
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
+        let logs = Logs::new(config, geometry).map(Box::new);
         let mut ftl = Ftl {
             geometry: geometry.clone(),
             config: config.cleaning.clone(),
@@ -114,15 +117,17 @@ impl Ftl {
             marks: LowMarks::new(geometry),
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
-            logs: Logs::new(config, geometry).map(Box::new),
+            // A map of blocks moves them whole.
+            caring: logs.as_ref().map_or_else(|| Caring::new(config, geometry), |_| None),
+            logs,
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
             bad: BadBlocks::new(config, geometry, seed),
-            caring: Caring::new(config, geometry),
             cached_map: MapCache::new(config, geometry),
             notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             notes_writes: config.slc_cache.is_on() || snapshots > 0,
+            notes_programs: false,
             fdp: Fdp::new(config, geometry, numbered),
             snapshots: Snapshots::new(geometry, config),
             programs: 0,
@@ -138,6 +143,9 @@ impl Ftl {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
         ftl.set_aside_for_slc();
+        // The factory's tests have found what fails at first.
+        ftl.notes_programs =
+            snapshots > 0 || ftl.bad.as_ref().is_some_and(|bad| bad.fails_by_page());
         ftl.counters = Counters::default();
         ftl.reset_handles();
         ControlFlow::Continue((ftl, flash))

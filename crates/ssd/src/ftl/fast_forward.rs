@@ -117,10 +117,16 @@ impl Ftl {
             return true;
         }
         let pool = self.pool_for(lpn);
-        let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
-        self.keep_shared(flash, lpn);
-        let programming = self.begin_program(domain, lpn);
-        self.complete_program(flash, programming);
+        let programming = loop {
+            let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
+            self.keep_shared(flash, lpn);
+            let programming = self.begin_program(domain, lpn);
+            self.complete_program(flash, programming);
+            if !self.bad.as_ref().is_some_and(|bad| bad.has_failed(programming.ppn)) {
+                break programming;
+            }
+            self.counters.programmed_in_vain();
+        };
         self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
         self.counters.page_written(page.pages, page.bytes);
         self.count_host(page.handle, 1, page.bytes);
@@ -179,6 +185,9 @@ impl Ftl {
         }
         while self.needs_cleaning(unit) {
             let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
+            self.clean_untimed(flash, job);
+        }
+        while let Some(job) = self.begin_refresh_on(unit) {
             self.clean_untimed(flash, job);
         }
     }
@@ -242,7 +251,7 @@ impl Ftl {
             Some(self.streams.of(job.domain, stream))
         } else {
             let told_nothing = self.streams.told == Told::Nothing && self.window.is_none();
-            told_nothing.then_some(FrontierId(job.domain.0))
+            (told_nothing && !self.notes_programs).then_some(FrontierId(job.domain.0))
         };
         let mut asked = self.ahead.take(job.domain, self.geometry.ppn(job.source, first));
         while first < end {

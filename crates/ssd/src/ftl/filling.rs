@@ -38,12 +38,14 @@ impl Ftl {
         let mut starts = (0..pages).step_by(data_pages as usize);
         for (domain, relative) in blocks {
             let block = Block(self.geometry.first_block(domain).0 + relative);
+            let behind = self.geometry.blocks_per_domain - relative;
+            if self.bad.as_ref().is_some_and(|bad| bad.takes(domain, block, behind)) {
+                self.leave_out(flash, domain, block);
+                asking.done(1)?;
+                continue;
+            }
             let Some(start) = starts.next() else {
-                if self.is_bad_from_factory(domain, relative) {
-                    self.leave_out(flash, domain, block);
-                } else {
-                    self.release(domain, block, 0);
-                }
+                self.release(domain, block, 0);
                 asking.done(1)?;
                 continue;
             };

@@ -3,17 +3,22 @@
 use super::bad_blocks::{BadBlocks, BadReport, BadState};
 use super::{Care, Ftl};
 use crate::flash::Flash;
-use crate::ids::{Block, Domain};
+use crate::ids::{Block, Domain, Ppn};
 
 impl Ftl {
     fn bad_mut(&mut self) -> Option<&mut BadBlocks> {
         self.bad.as_deref_mut()
     }
 
-    /// True if the factory's bad blocks take a superblock of a domain: the last ones.
-    pub fn is_bad_from_factory(&self, domain: Domain, relative: u32) -> bool {
-        let lost = self.bad.as_deref().map_or(0, |bad| bad.lost(domain));
-        relative >= self.geometry.blocks_per_domain - lost
+    /// A page has been programmed, where that may fail. Then what the host wrote is programmed again; copies stay where
+    /// they are until their block is emptied.
+    #[cold]
+    #[inline(never)]
+    pub fn note_failure(&mut self, flash: &Flash, block: Block, ppn: Ppn) {
+        let (erases, page) = (flash.erases()[block.at()], self.geometry.page_in_block(ppn));
+        if self.bad_mut().is_some_and(|bad| bad.programmed(block, (page, ppn), erases)) {
+            self.counters.programs_failed(1);
+        }
     }
 
     /// A superblock has been erased: whether it is lost with a block that became bad.
@@ -31,9 +36,11 @@ impl Ftl {
             return;
         }
         let erases = flash.erases()[block.at()];
-        let failures = self.bad_mut().map_or(0, |bad| bad.failures(block, erases));
-        if failures > 0 {
-            self.counters.programs_failed(failures);
+        let Some(bad) = self.bad_mut() else { return };
+        let failures = bad.failures(block, erases);
+        let is_to_move = bad.to_move().contains(&block.0);
+        self.counters.programs_failed(failures);
+        if is_to_move {
             self.mark(block, Care::Failed);
         }
     }
@@ -49,10 +56,14 @@ impl Ftl {
         self.bad.as_deref().map(BadBlocks::keep)
     }
 
-    /// Restores the saved state.
+    /// Restores the saved state. The data of blocks with failed programs are still to be moved.
     pub fn restore_bad(&mut self, state: Option<BadState>) {
-        if let Some((bad, state)) = self.bad_mut().zip(state) {
+        let Some(bad) = self.bad_mut() else { return };
+        if let Some(state) = state {
             bad.resume(state);
+        }
+        for block in bad.to_move().clone() {
+            self.mark(Block(block), Care::Failed);
         }
     }
 }

@@ -159,7 +159,6 @@ impl Ftl {
         self.forget_untimed();
         self.find_slc(flash, &memory::filled(crate::device::UNKNOWN_STREAM, blocks as usize));
         self.restore_handles(&state.writers, &state.streams);
-        self.restore_bad(state.bad);
         self.map = state.map;
         self.blocks.valid.fill(0);
         let (valid, geometry) = (&mut self.blocks.valid, &self.geometry);
@@ -201,6 +200,7 @@ impl Ftl {
         self.restore_lists(flash, &state.free, &state.closed);
         self.restore_aside(state.aside);
         self.find_logs(flash);
+        self.restore_bad(state.bad);
         Ok(())
     }
 

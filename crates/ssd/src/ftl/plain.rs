@@ -24,7 +24,8 @@ impl Ftl {
     /// True if a page has only one domain to go to, and there one frontier; and nothing is being cleaned.
     pub fn has_one_place_for_each(&self) -> bool {
         let Placement { group_size, pools_span_units, .. } = self.placement;
-        let told_nothing = self.streams.told == Told::Nothing;
+        let told_nothing = self.streams.told == Told::Nothing
+            && self.bad.as_ref().is_none_or(|bad| !bad.fails_by_page());
         let one_place =
             self.window.is_none() && group_size == 1 && !pools_span_units && self.is_all_hosts();
         told_nothing && one_place && self.victim.iter().all(Option::is_none)

@@ -159,7 +159,10 @@ impl Ftl {
         if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
             self.complete_edge(flash, block, page, order);
         }
-        self.label_programmed(flash, ppn);
+        if self.notes_programs {
+            self.label_programmed(flash, ppn);
+            self.note_failure(flash, block, ppn);
+        }
     }
 
     /// The first page of a block has been programmed, or the last, or both are one.

@@ -28,11 +28,12 @@ impl Ftl {
         unit: Unit,
         waiting: bool,
     ) -> Option<Relocation> {
-        let threshold = if waiting || self.needs_cleaning(unit) {
-            self.geometry.low_blocks
-        } else {
-            self.geometry.idle_blocks
-        };
+        let is_low = self.needs_cleaning(unit);
+        if !is_low && let Some(job) = self.begin_refresh_on(unit) {
+            return Some(job);
+        }
+        let threshold =
+            if waiting || is_low { self.geometry.low_blocks } else { self.geometry.idle_blocks };
         self.begin_cleaning_below(flash, unit, threshold)
     }
 
@@ -203,6 +204,9 @@ impl Ftl {
     /// Completes a move that [`next_step`](Ftl::next_step) began.
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
         self.count_copy(programming.lpn);
+        if let Some(from) = programming.old.ppn().filter(|_| self.caring.is_some()) {
+            self.count_moved(self.geometry.block_of(from), 1);
+        }
         if self.is_filling(programming.block) {
             self.counters.migrations += 1;
         } else if programming.lpn == Lpn::PADDING {

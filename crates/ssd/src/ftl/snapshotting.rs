@@ -60,7 +60,6 @@ impl Ftl {
     }
 
     /// A page has been programmed, for which another number may be due.
-    #[inline]
     pub fn label_programmed(&mut self, flash: &mut Flash, ppn: Ppn) {
         if let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.have_unlabelled()) {
             snapshots.label(&self.map, ppn, flash);

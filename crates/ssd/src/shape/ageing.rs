@@ -8,10 +8,9 @@ use options::Invalid;
 /// Range of thermal time constants.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
-/// Checks ageing, bad blocks and temperature.
+/// Checks ageing and temperature.
 pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
     media(config)?;
-    bad_blocks(config)?;
     thermal(config)
 }
 
@@ -121,7 +120,7 @@ fn numbers(media: &Media) -> Result<(), Invalid> {
 }
 
 /// Checks bad blocks other than worn ones.
-fn bad_blocks(config: &SsdConfig) -> Result<(), Invalid> {
+pub fn chances(config: &SsdConfig) -> Result<(), Invalid> {
     let spares = &config.spares;
     for (key, chance) in [
         ("device.spares.factory_bad", spares.factory_bad),

@@ -28,6 +28,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.firmware.cores"], problem));
     }
     cells(config)?;
+    ageing::chances(config)?;
     if !config.is_buffered() {
         return Ok(());
     }
