@@ -182,6 +182,8 @@ mod power;
 mod queues;
 #[path = "options_untimed.rs"]
 mod untimed;
+#[path = "options_wear.rs"]
+mod wear;
 
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {
@@ -372,64 +374,6 @@ fn frontiers() -> Vec<Row> {
     ]
 }
 
-fn wear() -> Vec<Row> {
-    let words = |a: &str, b: &str| [json!(a), json!(b)];
-    let levelling = |key, values, rule, effect| {
-        row(key, values, SKEWED_WRITES, effect)
-            .given("device.wear.rated_cycles", json!(40))
-            .given("device.cleaning.levelling.rule", json!(rule))
-    };
-    let migrate = "migrate";
-    vec![
-        row("device.wear.rated_cycles", [json!(50), json!(500)], WRITES, (REMAINING, More)),
-        row("device.wear.rated_cycles", [json!(500), json!(5)], WRITES, (EXPIRED, More)),
-        row("device.wear.spread", [json!(0.0), json!(0.4)], WRITES, (EXPIRED, More))
-            .given("device.wear.rated_cycles", json!(40)),
-        row("device.wear.service_years", [json!(5), json!(3)], WRITES, (DAILY_WRITES, More)),
-        row("device.persistence.order", [json!(false), json!(true)], READS, (KEPT, More)),
-        row(
-            "device.cleaning.levelling.rule",
-            words("none", migrate),
-            SKEWED_WRITES,
-            (SPREAD_OF_WEAR, Less),
-        )
-        .given("device.wear.rated_cycles", json!(40)),
-        levelling(
-            "device.cleaning.levelling.age_variance",
-            [json!(0.8), json!(0.05)],
-            "rate-limit",
-            (SPREAD_OF_WEAR, Less),
-        ),
-        levelling(
-            "device.cleaning.levelling.rate_limit_floor",
-            [json!(0.0), json!(0.7)],
-            "rate-limit",
-            (SPREAD_OF_WEAR, Less),
-        ),
-        levelling(
-            "device.cleaning.levelling.retirement_age",
-            [json!(0.3), json!(0.95)],
-            migrate,
-            (LEVELLED, More),
-        ),
-        // More blocks have life enough to be opened for their cold data.
-        levelling(
-            "device.cleaning.levelling.cold_life",
-            [json!(1.0), json!(0.5)],
-            migrate,
-            (LEVELLED, More),
-        ),
-        // Another block is the coldest; whether its data stays cold is up to what comes. Over eight
-        // seeds and six drives no figure moves one way.
-        levelling(
-            "device.cleaning.levelling.temperature",
-            words("opened", "aggregate"),
-            migrate,
-            (LEVELLED, Different),
-        ),
-    ]
-}
-
 // ---- running it -----------------------------------------------------------------------------
 
 fn outcome(
@@ -483,7 +427,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 }
 
 fn all_rows() -> Vec<Row> {
-    let own = [shape(), space(), times(), frontiers(), wear(), energy::rows()];
+    let own = [shape(), space(), times(), frontiers(), wear::rows(), energy::rows()];
     let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows()];
     let parts = parts.into_iter().chain([map::rows(), queues::rows()]);
     own.into_iter().chain(parts).flatten().collect()

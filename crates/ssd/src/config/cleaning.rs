@@ -4,6 +4,7 @@
 use super::applies::{
     BACKGROUND, BUFFERED, BURSTS, HOT_COLD, MAPS_PAGES, METERED, MOVES_PAGES, STREAMS, UNBUFFERED,
 };
+use super::scrub::Every;
 use super::today::{Pace, ReadOrder, Reclaim};
 use options::{Size, Values, choices, conditions, options};
 use std::fmt;
@@ -145,6 +146,9 @@ choices! {
         RateLimit = "rate-limit",
         /// The victim receives cold data; if there are none, it is skipped with a probability.
         Migrate = "migrate",
+        /// The victim receives the data of the least erased block, if it was erased much more often (Wu and Zwaenepoel
+        /// 1994: their data are swapped).
+        Swap = "swap",
     }
 
     /// Measure of the age of a block's data.
@@ -163,6 +167,13 @@ choices! {
         Lowest = "lowest",
         /// A random one.
         Random = "random",
+    }
+}
+
+impl LevellingRule {
+    /// True if cold data are moved into worn blocks.
+    pub fn moves_cold(self) -> bool {
+        matches!(self, LevellingRule::Migrate | LevellingRule::Swap)
     }
 }
 
@@ -207,10 +218,12 @@ conditions! {
 
 conditions! {
     Levelling:
-    LEVELS = "with wear levelling (device.cleaning.levelling.rule)",
-        |c| c.rule != LevellingRule::None;
+    LIMITS_RATE = "with device.cleaning.levelling.rule = \"rate-limit\" or \"migrate\"",
+        |c| matches!(c.rule, LevellingRule::RateLimit | LevellingRule::Migrate);
     MIGRATES = "with device.cleaning.levelling.rule = \"migrate\"",
         |c| c.rule == LevellingRule::Migrate;
+    SWAPS = "with device.cleaning.levelling.rule = \"swap\"", |c| c.rule == LevellingRule::Swap;
+    MOVES_COLD = "with device.cleaning.levelling.rule = \"migrate\" or \"swap\"", |c| c.rule.moves_cold();
 }
 
 options! {
@@ -242,15 +255,20 @@ options! {
         /// Wear levelling: treatment of a victim more worn than the others.
         rule: LevellingRule = LevellingRule::None,
         /// Rate limiting applies to victims whose remaining life is below (1 - this share) x the mean.
-        age_variance: f64 as Ratio where LEVELS = 0.2,
+        age_variance: f64 as Ratio where LIMITS_RATE = 0.2,
         /// The probability of using a rate-limited victim falls from 1 there to 0 at this share of the mean.
-        rate_limit_floor: f64 as Ratio where LEVELS = 0.0,
+        rate_limit_floor: f64 as Ratio where LIMITS_RATE = 0.0,
         /// Cold data are migrated into a victim whose remaining life is below this share of the mean.
         retirement_age: f64 as Ratio where MIGRATES = 0.85,
         /// Cold data are taken from blocks with at least this share of the mean remaining life.
         cold_life: f64 as Ratio where MIGRATES = 1.0,
         /// Measure of the age of data; the block with the oldest data is migrated.
         temperature: Temperature where MIGRATES = Temperature::Opened,
+        /// Cold data are taken only from blocks that were not erased for at least this time, counted from the start of
+        /// the run; with `"none"` from any block. Untimed writes take no time.
+        cold_age: Every where MOVES_COLD = Every(None),
+        /// Data are swapped when the victim was erased this much more often than the least erased block.
+        swap_above: u32 where SWAPS = 100,
     }
 
     /// Cleaning (garbage collection): how superseded pages become writable again. It has as many fields as

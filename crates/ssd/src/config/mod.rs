@@ -340,7 +340,7 @@ impl SsdConfig {
 
     /// True if the write buffer gathers cold data for worn blocks, which need another open block.
     pub(crate) fn gathers_cold(&self) -> bool {
-        self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
+        self.is_buffered() && self.cleaning.levelling.rule.moves_cold()
     }
 
     /// True if a power cut empties the write buffer or block buffer, so that flushes wait for the

@@ -647,6 +647,9 @@ impl Buffered {
         let domain = job.domain;
         let before = cx.ftl.room_of(domain.0);
         let folds = job.reason == Reason::Fold;
+        if let Some(erasures) = &mut cx.ftl.since_erasure {
+            erasures.tell(cx.clock.now);
+        }
         let levelling = cx.ftl.complete_erase(cx.flash, job);
         // A block that is retired, or filled with cold data, does not come back.
         let gained = cx.ftl.room_of(domain.0) - before;

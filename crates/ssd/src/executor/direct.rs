@@ -724,6 +724,9 @@ impl Direct {
             Work::Erase(job) => {
                 self.units.drop_flight(flight);
                 self.jobs.end_operation(unit, now);
+                if let Some(erasures) = &mut cx.ftl.since_erasure {
+                    erasures.tell(now);
+                }
                 *self.jobs.job_mut(unit) = cx.ftl.complete_erase(cx.flash, job);
                 let closed = cx.ftl.pools_span_units();
                 if cx.ftl.has_ended() {

@@ -11,6 +11,7 @@ use super::logs::Logs;
 use super::map::PageMap;
 use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
+use super::since_erasure::SinceErasure;
 use super::slc_blocks::Slc;
 use super::snapshots::Snapshots;
 use super::streams::Streams;
@@ -77,6 +78,8 @@ pub struct Ftl {
     pub notes_writes: bool,
     /// True if something may follow from the end of a program: a page is labelled anew, or it failed.
     pub(super) notes_programs: bool,
+    /// When blocks were erased, if wear levelling asks.
+    pub since_erasure: Option<Box<SinceErasure>>,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Copy-on-write snapshots, if enabled.
@@ -128,6 +131,12 @@ impl Ftl {
             notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             notes_writes: config.slc_cache.is_on() || snapshots > 0,
             notes_programs: false,
+            since_erasure: config
+                .cleaning
+                .levelling
+                .cold_age
+                .0
+                .map(|least| Box::new(SinceErasure::new(geometry.blocks(), least.ns()))),
             fdp: Fdp::new(config, geometry, numbered),
             snapshots: Snapshots::new(geometry, config),
             programs: 0,

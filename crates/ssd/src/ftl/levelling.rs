@@ -20,10 +20,14 @@ enum Verdict {
 }
 
 impl Levelling {
-    /// The rules for a block with `life` erasures left in a domain where the mean is `mean`.
-    fn judge(&self, life: f64, mean: f64, cold: bool, random: &mut Xoshiro256) -> Verdict {
-        if self.rule == LevellingRule::Migrate && cold && life < self.retirement_age * mean {
+    /// The rules for a block with `life` erasures left in a domain where the mean is `mean`; `takes_cold` if it is so
+    /// worn that cold data are to follow into it, and there are some.
+    fn judge(&self, life: f64, mean: f64, takes_cold: bool, random: &mut Xoshiro256) -> Verdict {
+        if takes_cold {
             return Verdict::Migrate;
+        }
+        if self.rule == LevellingRule::Swap {
+            return Verdict::Clean;
         }
         let (full, none) = ((1.0 - self.age_variance) * mean, self.rate_limit_floor * mean);
         // The chance of use falls linearly from 1 at the upper end of the window to 0 at its lower.
@@ -61,14 +65,16 @@ impl Ftl {
             }
             let life = f64::from(flash.life(victim));
             let rules = &self.config.levelling;
-            if rules.rule == LevellingRule::Migrate
-                && cold.is_none()
-                && life < rules.retirement_age * mean
-            {
-                cold = Some(self.coldest(flash, domain).is_some());
-            }
-            let some_cold = cold == Some(true);
-            match self.config.levelling.judge(life, mean, some_cold, &mut self.random) {
+            let may_be_worn = match rules.rule {
+                LevellingRule::Migrate => life < rules.retirement_age * mean,
+                LevellingRule::Swap => true,
+                LevellingRule::None | LevellingRule::RateLimit => false,
+            };
+            let takes_cold = may_be_worn && {
+                let coldest = *cold.get_or_insert_with(|| self.coldest(flash, domain));
+                coldest.is_some_and(|coldest| self.is_worn_beside(flash, victim, coldest))
+            };
+            match self.config.levelling.judge(life, mean, takes_cold, &mut self.random) {
                 Verdict::Clean => break Some((victim, false)),
                 Verdict::Migrate => break Some((victim, true)),
                 Verdict::Skip => {
@@ -100,17 +106,32 @@ impl Ftl {
         self.blocks.index.insert(domain.0, relative, self.valid(block));
     }
 
-    /// The coldest closed block of a domain that holds data and has life enough to be worth opening.
+    /// True if a victim is worn enough to be filled with the data of the coldest block.
+    fn is_worn_beside(&self, flash: &Flash, victim: Block, coldest: Block) -> bool {
+        let rules = &self.config.levelling;
+        let erases = |block: Block| flash.erases()[block.at()];
+        rules.rule != LevellingRule::Swap
+            || victim != coldest
+                && erases(victim) > erases(coldest).saturating_add(rules.swap_above)
+    }
+
+    /// The coldest closed block of a domain that holds data and has life enough to be worth opening; to swap, the least
+    /// erased one.
     fn coldest(&self, flash: &Flash, domain: Domain) -> Option<Block> {
         let rules = &self.config.levelling;
-        let enough = rules.cold_life * self.ageing.mean_life(domain);
+        let swaps = rules.rule == LevellingRule::Swap;
+        let enough = if swaps { 0.0 } else { rules.cold_life * self.ageing.mean_life(domain) };
         // Data of the SLC cache are folded, however cold.
         let fit = |block: &Block| {
             self.blocks.valid[block.at()] > 0
                 && f64::from(flash.life(*block)) >= enough
                 && !self.is_slc(*block)
+                && self.since_erasure.as_ref().is_none_or(|it| it.is_cold(*block))
         };
         let mut blocks = self.blocks.order.iter(domain.0).map(Block).filter(fit);
+        if swaps {
+            return blocks.min_by_key(|block| flash.erases()[block.at()]);
+        }
         match rules.temperature {
             Temperature::Opened => blocks.next(),
             Temperature::Aggregate => blocks.min_by_key(|block| self.temperature(*block)),

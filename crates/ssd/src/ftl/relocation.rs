@@ -249,6 +249,9 @@ impl Ftl {
             self.ageing.erased(domain);
         }
         flash.erase(victim);
+        if let Some(erasures) = &mut self.since_erasure {
+            erasures.erased(victim);
+        }
         if !wears {
             flash.count_no_wear(victim);
         }
