@@ -29,6 +29,15 @@ impl DeviceKind for DiskConfig {
         Ok(())
     }
 
+    /// In an array it must keep what it has answered for.
+    fn check_cuts_in_array(&self) -> Result<(), Invalid> {
+        if self.keeps_answers() {
+            return Ok(());
+        }
+        let problem = "what members may lose though they answered for it is not followed in an array; use \"off\"";
+        Err(Invalid::new(&["device.write_cache", "run.power_cut"], problem))
+    }
+
     /// Data in the buffer are lost.
     fn keeps_answers(&self) -> bool {
         self.write_cache == WriteCache::Off

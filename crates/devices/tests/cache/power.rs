@@ -29,6 +29,19 @@ fn ssd() -> DeviceConfig {
     }))
 }
 
+/// Five disks with rotated parity, which answer when data are on the media.
+fn raid() -> DeviceConfig {
+    let keys = json!({"members": 5, "redundancy": "parity", "stripe": "16KiB", "member": {"kind": "disk"}});
+    match DeviceConfig::resolve("array", [keys]) {
+        Ok(DeviceConfig::Array(mut array)) => {
+            let disk = DiskConfig { write_cache: WriteCache::Off, ..disk() };
+            array.member = DeviceConfig::Disk(Box::new(disk));
+            DeviceConfig::Array(array)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The cache of a seed; `cuts` are possible or not.
 pub fn drawn(seed: u64, cuts: bool) -> CacheConfig {
     let random = &mut Xoshiro256::new(seed, 1);
@@ -61,6 +74,7 @@ pub fn drawn(seed: u64, cuts: bool) -> CacheConfig {
         0..4 => on_disk(WriteCache::On),
         4..7 => on_disk(WriteCache::Off),
         7 => ssd(),
+        8 => raid(),
         _ => fixed(1 << 10, 700 * US),
     };
     let (fast, share) = match random.below(10) {
@@ -242,6 +256,40 @@ fn search(cuts: u64) -> (u64, Option<String>) {
 fn ten_thousand_cuts_lose_nothing_that_was_promised() {
     let (made, found) = search(depth(500, 10_000, 100_000));
     assert_eq!(found, None, "after {made} cuts");
+}
+
+/// A log in memory that needs no power, before an array of disks (as in the filers of Hitz, Lau and Malcolm): what it has
+/// answered for is there after a cut, and is written to the disks then.
+#[test]
+fn what_memory_before_an_array_has_answered_for_is_written_to_it_after_a_cut() {
+    let keys = json!({"mode": "write-back", "restart": "warm", "destage": {"pause": "100ms"}});
+    let config = CacheConfig { backing: raid(), ..config(&[keys]) };
+    let device = DeviceConfig::Cache(Box::new(config));
+    device.check_power_cuts().unwrap();
+    let mut device = device.build(1).unwrap();
+    let (mut now, mut done) = (0, Vec::new());
+    for id in 0..30 {
+        device.submit(now, Request::new(id, Op::Write, Lba(id * 160), 8));
+        while done.len() as u64 <= id {
+            now = device.next_event().expect("it is answered");
+            device.advance(now, &mut done);
+        }
+    }
+    let dirty = |device: &dyn Model, now| device.report(now).count("cache.lines_dirty");
+    let before = dirty(&*device, now);
+    device.cut(now, &mut done);
+    assert!(before > 20 && done.iter().all(|it| it.status.is_ok()), "{before} in memory alone");
+    now += 1_000_000 * US;
+    device.power_on(now);
+    while let Some(at) = device.next_event() {
+        now = at;
+        device.advance(now, &mut done);
+    }
+    let report = device.report(now);
+    let power = report.section("cache.power").unwrap();
+    let lost = ["durable_lost", "acknowledged_lost", "stale"].map(|name| power.count(name));
+    assert_eq!((lost, dirty(&*device, now)), ([0; 3], 0), "{power:?}");
+    assert!(report.count("cache.destaged_bytes") >= before * 4096, "{report:?}");
 }
 
 /// What may be lost is, so that the search would see it.
