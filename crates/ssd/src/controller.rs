@@ -218,9 +218,21 @@ impl Ssd {
         } else if features.has(Feature::Shares) {
             self.begin_kept(slot, request);
             self.settle();
-        } else {
+        } else if features.has(Feature::Buffers) {
             self.buffered.begin(slot, request, cx!(self));
             self.buffered.settle(cx!(self));
+        } else {
+            self.watch(request);
+            if self.blocks.is_none() || !self.begin_at_blocks(slot, request) {
+                self.direct.begin(slot, request, cx!(self));
+            }
+        }
+    }
+
+    /// A request begins, of a drive without a write buffer whose data age.
+    pub(super) fn watch(&mut self, request: &Request) {
+        if let Some(block) = self.buffered.watch(request, cx!(self)) {
+            self.direct.read_on_patrol(block, cx!(self));
         }
     }
 

@@ -176,11 +176,8 @@ impl Ssd {
         if let Some(shape) = &geometry.groups {
             ftl.write_through(untimed_room(config, shape));
         }
-        let shape = geometry.groups.unwrap_or_else(|| {
-            let bytes = geometry.sectors_per_page * engine::SECTOR_BYTES as u32;
-            Groups::of_pages(bytes, geometry.data_pages, geometry.pages_per_block)
-        });
-        let ages = geometry.groups.is_some() && flash.media().is_some();
+        let shape = Groups::of(geometry);
+        let ages = flash.media().is_some();
         let features = Features::new(&[
             (Feature::Buffers, geometry.groups.is_some()),
             (Feature::Shares, ftl.snapshots.is_some()),

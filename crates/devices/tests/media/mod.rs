@@ -6,6 +6,7 @@ mod losses;
 #[cfg(feature = "planted")]
 mod planted;
 mod scrub;
+mod units;
 
 use crate::buffered::small;
 use crate::common::{Closed, configured, run_closed};

@@ -78,8 +78,7 @@ conditions! {
         (device.persistence.recovery)", |it| !it.buffered && it.recovers;
     pub(super) GUARDS = "where pages share cells (device.cell.pairing), without a write buffer, to a drive that \
         recovers from power cuts", |it| !it.buffered && it.recovers && it.paired;
-    pub(super) AGES = "to a drive with a write buffer whose data age (device.media.model)",
-        |it| it.buffered && it.ages;
+    pub(super) AGES = "to a drive whose data age (device.media.model)", |it| it.ages;
     pub(super) STRIPED = "with parity over the dies (device.parity.of) to a drive whose data age \
         (device.media.model)", |it| it.buffered && it.ages && it.striped;
     pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) to a drive that \

@@ -274,7 +274,7 @@ options! {
         /// Metadata in the flash, and recovery.
         persistence: Persistence = Persistence::default(),
         /// Ageing of data.
-        media: Media where BUFFERED = Media::default(),
+        media: Media = Media::default(),
         /// Error correction.
         ecc: Ecc where AGES = Ecc::default(),
         /// Reading with shifted references.
@@ -315,7 +315,7 @@ impl SsdConfig {
 
     /// True if data age.
     pub fn ages(&self) -> bool {
-        self.is_buffered() && self.media.model != MediaModel::None
+        self.media.model != MediaModel::None
     }
 
     /// Open blocks of a domain.

@@ -315,6 +315,13 @@ impl Lanes {
         ends
     }
 
+    /// The stage that a lane has begun ends later. Returns the time of its event.
+    #[cold]
+    pub(super) fn prolong(&mut self, lane: u32, later: Time) -> Time {
+        let running = self.stop(lane);
+        self.go_on(lane, running, later)
+    }
+
     /// Drops all operations without their ends; buses are free.
     pub fn lose_power(&mut self, now: Time) {
         let busy: Vec<Time> = self.bus_busy_ns(now).collect();

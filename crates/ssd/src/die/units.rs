@@ -118,6 +118,8 @@ pub(crate) struct Units {
     halts: Halts,
     /// Pages copied to protect their pairs, since the last call.
     pair_copies: u64,
+    /// Time by which the sense of the next operation is longer.
+    later: Time,
 }
 
 impl Units {
@@ -148,6 +150,7 @@ impl Units {
                 if one_by_one && !config.cache_commands { buses.len() } else { 0 },
             ),
             pair_copies: 0,
+            later: 0,
         }
     }
 
@@ -312,6 +315,11 @@ impl Units {
 
     // ---- commands ------------------------------------------------------------------------------
 
+    /// The next operation takes longer to sense its page.
+    pub fn prolong(&mut self, later: Time) {
+        self.later = later;
+    }
+
     /// Begins an operation on the only lane of a unit.
     #[inline]
     pub fn launch_alone(
@@ -404,7 +412,10 @@ impl Units {
         if !self.costs.is_uniform() {
             self.pair_copies += u64::from(self.costs.copies(op));
         }
-        let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
+        let mut ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
+        if self.later > 0 {
+            ends = self.lanes.prolong(lane, std::mem::take(&mut self.later));
+        }
         let event = Event::Lane(lane);
         if self.halts.are_on() {
             self.halts.note_event(lane, clock.call(ends, event), true);

@@ -352,6 +352,19 @@ impl Buffered {
         }
     }
 
+    /// What a write covers is no longer lost, whatever was written in part.
+    pub fn heal_covered(request: &Request, cx: &mut Cx<'_>) {
+        if !cx.flash.media().is_some_and(Media::knows_losses) {
+            return;
+        }
+        for lpn in front::touched(cx.ftl.geometry(), request).map(Lpn) {
+            let covers = front::covers(cx.ftl.geometry(), request, lpn);
+            if let Some(media) = cx.flash.media_mut().filter(|_| covers) {
+                media.losses_mut().heal(lpn.0, None);
+            }
+        }
+    }
+
     /// Ends a write whose pages are buffered, or untimed in the flash.
     pub fn end_over_losses(request: &Request, cx: &mut Cx<'_>) {
         if !cx.flash.media().is_some_and(Media::knows_losses) {

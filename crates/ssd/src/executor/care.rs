@@ -6,7 +6,7 @@ use crate::ftl::Care;
 use crate::ids::{Block, Domain, Lpn};
 use crate::media::Age;
 use crate::media::planted::Mistake;
-use engine::Time;
+use engine::{Op, Request, Time};
 
 /// Step of time without requests: the patrol of this many blocks, or a part of a year.
 const STEPS_OF_PATROL: u32 = 16;
@@ -24,6 +24,30 @@ impl Buffered {
             }
             self.judge(block, cx);
         }
+    }
+
+    /// A request begins on a drive without a write buffer: time passes, blocks that are due are read on patrol, of which
+    /// the last takes time, and what the host writes over losses is noted.
+    pub fn watch(&mut self, request: &Request, cx: &mut Cx<'_>) -> Option<Block> {
+        let now = cx.clock.now;
+        let media = cx.flash.media_mut()?;
+        media.advance(now);
+        if media.may_give_up() {
+            self.give_up_in_time(cx);
+        }
+        let due = self.patrol.as_mut().map_or(0, |patrol| patrol.due(now));
+        let mut last = None;
+        for _ in 0..due {
+            last = self.next_on_patrol(cx);
+            if let Some(block) = last {
+                self.judge(block, cx);
+            }
+        }
+        if request.op == Op::Write {
+            self.begin_over_losses(request, cx);
+            Buffered::heal_covered(request, cx);
+        }
+        last
     }
 
     /// The next block with settled data.

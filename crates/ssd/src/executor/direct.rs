@@ -4,9 +4,11 @@
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
 //! it can begin something. Copies to other packages are in `direct/streams.rs`.
 
+mod aged;
 mod streams;
 
 use super::{Cx, Executor, Rename};
+use aged::AgedUnits;
 use crate::cache::{PageId, PageOp, Phase, Queues};
 use crate::config::{PairCommands, SsdConfig};
 use crate::device::kit::slots::Slot;
@@ -37,6 +39,8 @@ pub(crate) struct Direct {
     pub(super) queues: Queues,
     pub(super) units: Units,
     pub(super) jobs: Jobs,
+    /// Where data age.
+    pub(super) aged: Option<Box<AgedUnits>>,
     /// The planes of a pair erase by one command.
     erases_pairs: bool,
     /// Cleaning waits as long as there is room.
@@ -50,6 +54,7 @@ impl Direct {
             units: Units::new(config, geometry),
             jobs: Jobs::new(config, geometry, (queues.is_simple(), spans)),
             queues,
+            aged: AgedUnits::new(config),
             erases_pairs: config.pair_commands == PairCommands::TwoPlane,
             puts_off: false,
         }
@@ -459,6 +464,12 @@ impl Direct {
         if stopping > 0 {
             self.queues.waited_for_stop(id, stopping);
         }
+        if self.aged.is_some() {
+            match programming.filter(|_| self.queues.page(id).work == PageWork::Restore) {
+                Some(it) => self.begin_aged_move(it, cx),
+                None => self.begin_aged_read(id, cx),
+            }
+        }
         let page = self.queues.page(id);
         let (at, last) = match programming {
             Some(it) => (it.ppn, cx.ftl.geometry().is_last(it.ppn)),
@@ -593,6 +604,9 @@ impl Direct {
         };
         let (at, last) = (programming.ppn, cx.ftl.geometry().is_last(programming.ppn));
         let work = Work::Move(programming);
+        if self.aged.is_some() {
+            self.begin_aged_move(programming, cx);
+        }
         if self.queues.is_simple() {
             self.units.launch_alone(unit, work, word, &op(kind, at, 1, last), cx.clock);
         } else {
@@ -608,12 +622,21 @@ impl Direct {
         self.units.launch(unit, Work::Erase(job), Word::Erase, at, kind, cx.clock);
     }
 
+    /// A page has been moved; a copy of lost data is lost.
+    #[inline]
+    fn complete_move(&mut self, programming: Programming, cx: &mut Cx<'_>) {
+        cx.ftl.complete_move(cx.flash, programming);
+        if self.aged.is_some() {
+            Direct::note_aged_program(None, programming, cx);
+        }
+    }
+
     /// A move has ended on a unit where nothing else may begin before the victim is erased: the next page
     /// follows at once, in the same place.
     #[inline]
     fn move_ended(&mut self, flight: u32, unit: Unit, ended: Programming, cx: &mut Cx<'_>) {
         self.jobs.next_operation(unit, cx.clock.now);
-        cx.ftl.complete_move(cx.flash, ended);
+        self.complete_move(ended, cx);
         let job = self.jobs.job_mut(unit).as_mut().expect("it is cleaning");
         let next = match cx.ftl.next_step(cx.flash, job) {
             Step::Move(next) => next,
@@ -630,6 +653,9 @@ impl Direct {
             }
         };
         let last = cx.ftl.geometry().is_last(next.ppn);
+        if self.aged.is_some() {
+            self.begin_aged_move(next, cx);
+        }
         let op = op(self.jobs.kind_of_move(), next.ppn, 1, last);
         self.units.replace(flight, unit, next, &op, cx.clock);
         self.count_pair_copies(cx);
@@ -700,6 +726,9 @@ impl Direct {
                 self.units.drop_flight(flight);
                 let closed = programming.is_some_and(|it| {
                     cx.ftl.complete_program(cx.flash, it);
+                    if self.aged.is_some() {
+                        Direct::note_aged_program(Some(self.queues.page(page).work), it, cx);
+                    }
                     closes_for_others(it, cx.ftl)
                 });
                 let at = programming.map(|it| it.ppn);
@@ -718,7 +747,7 @@ impl Direct {
             Work::Move(programming) => {
                 self.units.drop_flight(flight);
                 self.jobs.end_operation(unit, now);
-                cx.ftl.complete_move(cx.flash, programming);
+                self.complete_move(programming, cx);
                 closes_for_others(programming, cx.ftl)
             }
             Work::Erase(job) => {
@@ -750,10 +779,11 @@ impl Direct {
         finished: Finished,
         cx: &mut Cx<'_>,
     ) -> Option<PageDone> {
+        let is_lost = self.aged.is_some() && self.aged_page_ended(id, cx);
         let page = self.queues.spend(id, finished.bus_ns, finished.cell_ns);
         let PageOp { work, range: (_, count), touched, bytes, handle, .. } = *page;
         cx.ftl.counters.page_read(work, count, self.units.granule());
-        let mut status = Status::Ok;
+        let mut status = if is_lost { Status::Unreadable } else { Status::Ok };
         match work {
             PageWork::Read
             | PageWork::Restore
@@ -817,7 +847,7 @@ impl Direct {
         }
     }
 
-    fn queue_for(
+    pub(super) fn queue_for(
         &mut self,
         (unit, owner): (Unit, Owner),
         work: PageWork,
@@ -951,6 +981,9 @@ impl Executor for Direct {
         self.queues.lose_power();
         self.units.lose_power(now);
         self.jobs.lose_power(now);
+        if let Some(aged) = &mut self.aged {
+            aged.lose_power();
+        }
     }
 }
 

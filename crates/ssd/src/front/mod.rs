@@ -431,6 +431,17 @@ impl Front {
         (part[RETRY], part[REBUILD]) = (longer.retry, longer.repair);
     }
 
+    /// A page of a request took longer to read, which counts if it is the last.
+    pub fn took_longer(&mut self, slot: Slot, longer: Longer) {
+        let active = &mut self.active[slot];
+        if active.pages_left == 1 {
+            let part = &mut active.breakdown;
+            (part[RETRY], part[REBUILD]) = (longer.retry, longer.repair);
+            active.sent += longer.in_all();
+            active.at_flash += longer.in_all();
+        }
+    }
+
     /// Marks a request with an uncorrectable read as failed.
     pub fn fail(&mut self, slot: Slot) {
         self.active[slot].status = Status::Unreadable;

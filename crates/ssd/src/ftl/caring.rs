@@ -118,13 +118,18 @@ impl Ftl {
         for domain in (0..self.geometry.domains).map(Domain) {
             while self.next_due(domain).is_some() && !self.has_ended() {
                 self.finish_victim(flash, domain);
+                if self.victim[domain.at()].is_some() {
+                    // It is emptied in time.
+                    break;
+                }
                 if self.may_refresh(domain) {
                     let Some(job) = self.begin_refresh(domain) else { break };
                     self.empty_at_once(flash, job);
                     continue;
                 }
                 let most = self.geometry.low_blocks + 1;
-                let Some(job) = self.begin_cleaning_below(flash, Unit(domain.0), most) else {
+                let unit = self.geometry.unit_of(domain);
+                let Some(job) = self.begin_cleaning_below(flash, unit, most) else {
                     break;
                 };
                 self.empty_at_once(flash, job);

@@ -8,14 +8,8 @@ use options::Invalid;
 /// Range of thermal time constants.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
-/// Checks ageing and temperature.
-pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
-    media(config)?;
-    thermal(config)
-}
-
 /// Checks the ageing law and error correction.
-fn media(config: &SsdConfig) -> Result<(), Invalid> {
+pub fn media(config: &SsdConfig) -> Result<(), Invalid> {
     let Some(law) = Law::new(&config.media) else { return Ok(()) };
     let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
     numbers(media)?;
@@ -144,7 +138,7 @@ pub fn chances(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 /// Checks temperature: a drive whose writes wait must cool down.
-fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
+pub fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
     let thermal = &config.thermal;
     let Some(limit) = thermal.limit.0 else { return Ok(()) };
     let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));

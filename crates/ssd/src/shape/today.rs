@@ -29,12 +29,13 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     }
     cells(config)?;
     ageing::chances(config)?;
+    ageing::media(config)?;
     if !config.is_buffered() {
         return Ok(());
     }
     capacitors(config)?;
     slc_cache(config)?;
-    ageing::check(config)?;
+    ageing::thermal(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));

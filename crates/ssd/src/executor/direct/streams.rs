@@ -76,7 +76,7 @@ impl Direct {
         (from, to): (Unit, Unit),
         cx: &mut Cx<'_>,
     ) {
-        cx.ftl.complete_move(cx.flash, programming);
+        self.complete_move(programming, cx);
         self.jobs.end_stream(from, to, cx.clock.now);
         self.retry_erases(cx);
         for unit in (0..cx.ftl.geometry().units).map(Unit) {

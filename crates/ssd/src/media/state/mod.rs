@@ -118,15 +118,9 @@ pub struct Media {
 
 impl Media {
     /// New media, if data age in this drive.
-    pub fn new(
-        config: &SsdConfig,
-        groups: Option<&Groups>,
-        counts: (u32, u32),
-        seed: u64,
-    ) -> Option<Media> {
+    pub fn new(config: &SsdConfig, shape: Groups, counts: (u32, u32), seed: u64) -> Option<Media> {
         let media = &config.media;
         let law = Law::new(media)?;
-        let shape = *groups?;
         let (blocks, blocks_per_domain) = counts;
         let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
         let (spread_errors, _) = spread_of(config, &law);
