@@ -30,6 +30,12 @@ pub fn rows() -> Vec<Row> {
         row.buffered = true;
         row.requests(20_000).given("device.power.capacitance", json!("300uF"))
     };
+    let gathered = |key, values, effect| {
+        spare(key, values, WRITES, effect)
+            .given("device.block_buffer.size", json!("480KiB"))
+            .given("device.block_buffer.power_loss_protected", json!(true))
+            .given("device.power.capacitance", json!("2mF"))
+    };
     // In the middle of programs.
     let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));
     paired.cut = Some(21_450_000);
@@ -39,6 +45,8 @@ pub fn rows() -> Vec<Row> {
         promised("device.power.cutoff", [json!("1000mV"), json!(11.5)], (LOST, More)),
         promised("device.power.watts", [json!("2W"), json!(60)], (LOST, More)),
         promised("device.power.efficiency", [json!(0.1), json!(1.0)], (LOST, Less)),
+        gathered("device.power.capacitance", words("1uF", "10mF"), (LOST, Less)),
+        gathered("device.power.watts", [json!("2W"), json!(60)], (LOST, More)),
         paired.given("device.persistence.tear", json!("0, 1, 0")),
         spare("device.cell.pairing_guard", words("none", "copy"), WRITES, (TOTAL_TIME, More))
             .given("device.cell.pairing", json!("next")),

@@ -246,6 +246,12 @@ impl Table {
         self.free.push(place);
     }
 
+    /// A block is lost.
+    pub fn lose(&mut self, place: u32) {
+        self.held[place as usize].left = 0;
+        self.release(place);
+    }
+
     /// Handles a power cut: what was leaving has not left; or all is lost.
     pub fn lose_power(&mut self, keeps: bool) {
         for place in 0..self.held.len() as u32 {

@@ -500,6 +500,23 @@ impl BlockBuffer {
     // ---- power cuts ------------------------------------------------------------------------------
 
     /// Handles a power cut. A protected buffer keeps its content.
+    /// The power goes, and capacitors save so many pages, a block after the other; pages that are lost.
+    pub fn save_pages(&mut self, most: u64) -> u64 {
+        let places: Vec<u32> = self.table.taken().collect();
+        let (mut left, mut lost) = (most, 0);
+        for place in places {
+            let dirty = |page: &u64| self.dirty_of(place, *page) > 0;
+            let pages = (0..self.pages).filter(dirty).count() as u64;
+            if pages <= left {
+                left -= pages;
+            } else {
+                lost += pages;
+                self.table.lose(place);
+            }
+        }
+        lost
+    }
+
     pub fn lose_power(&mut self) {
         self.waiting.clear();
         self.barriers.clear();

@@ -8,7 +8,7 @@ use options::conditions;
 pub(super) struct Facts {
     /// True with a write buffer.
     pub buffered: bool,
-    /// True if the buffer, if any, survives power cuts.
+    /// True if there is a buffer of one kind that survives power cuts.
     pub protected: bool,
     /// True if cells are programmed in two passes.
     pub two_pass: bool,
@@ -81,7 +81,7 @@ conditions! {
     pub(super) AGES = "to a drive whose data age (device.media.model)", |it| it.ages;
     pub(super) STRIPED = "with parity over the dies (device.parity.of) to a drive whose data age \
         (device.media.model)", |it| it.buffered && it.ages && it.striped;
-    pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) to a drive that \
-        recovers from power cuts (device.persistence.recovery)",
-        |it| it.buffered && it.protected && it.recovers;
+    pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) or block buffer \
+        (device.block_buffer.power_loss_protected) to a drive that recovers from power cuts \
+        (device.persistence.recovery)", |it| it.protected && it.recovers;
 }

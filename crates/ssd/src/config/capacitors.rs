@@ -9,7 +9,7 @@ conditions! {
 }
 
 options! {
-    /// The capacitors behind a protected write buffer. Their energy, `C / 2 (V1^2 - V2^2)` times
+    /// The capacitors behind a protected write buffer or block buffer. Their energy, `C / 2 (V1^2 - V2^2)` times
     /// the efficiency, lasts for that energy divided by the power; unprogrammed data are lost then.
     pub struct Capacitors as CapacitorsPartial {
         /// Capacitance of the capacitors; if not given they last until the buffer is empty.
@@ -26,6 +26,12 @@ options! {
 }
 
 impl Capacitors {
+    /// Pages that `units` can program one after the other within that time, each of which takes `page_ns`.
+    pub fn saved_pages(&self, units: u32, page_ns: Time) -> u64 {
+        let rounds = self.lasts_ns() / page_ns.max(1);
+        rounds.saturating_mul(u64::from(units))
+    }
+
     /// Time for which the drive works after a power cut, ns; unlimited without modelled capacitors.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };

@@ -383,6 +383,14 @@ impl SsdConfig {
         self.pages_per_block / self.scale.max(1)
     }
 
+    /// Pages that capacitors save of a block buffer on so many lanes.
+    pub(crate) fn saved_pages(&self, lanes: u32) -> u64 {
+        let timing = &self.timing;
+        let page = self.page_size.bytes() + self.spare_size.bytes();
+        let each = timing.command.ns() + timing.transfer_ns(page) + timing.program.ns();
+        self.power.saved_pages(lanes, each)
+    }
+
     /// Time to erase a block, ns, scaled to its simulated part.
     pub(crate) fn erase_ns(&self) -> u64 {
         self.timing.erase.ns() / u64::from(self.scale.max(1))
@@ -433,7 +441,7 @@ impl From<&SsdConfig> for Facts {
         let wide = matches!(c.pool, Pool::Gang | Pool::Ssd);
         Facts {
             buffered: c.is_buffered(),
-            protected: c.buffer.power_loss_protected,
+            protected: (c.is_buffered() || c.block_buffer.gathers()) && !c.is_volatile(),
             two_pass: c.cell.program == Program::TwoPass,
             paired: c.cell.pairing != Pairing::None,
             recovers: c.persistence.recovers(),

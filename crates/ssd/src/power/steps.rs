@@ -27,6 +27,10 @@ impl Ssd {
             power.report.acknowledged_lost += blocks.dirty_pages();
         }
         power.note_truth(&self.ftl, &programs);
+        if let Some(blocks) = self.blocks.as_mut().filter(|_| !self.config.is_volatile()) {
+            let lanes = power.reader.lanes();
+            power.report.durable_lost += blocks.save_pages(self.config.saved_pages(lanes));
+        }
         if let Some(groups) = groups {
             power.tear_groups(&self.ftl, &mut self.flash, &groups, &erasing);
         } else {

@@ -30,10 +30,10 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     cells(config)?;
     ageing::chances(config)?;
     ageing::media(config)?;
+    capacitors(config)?;
     if !config.is_buffered() {
         return Ok(());
     }
-    capacitors(config)?;
     slc_cache(config)?;
     ageing::thermal(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
