@@ -34,7 +34,7 @@ pub fn rows() -> Vec<Row> {
         spare(key, values, WRITES, effect)
             .given("device.block_buffer.size", json!("480KiB"))
             .given("device.block_buffer.power_loss_protected", json!(true))
-            .given("device.power.capacitance", json!("2mF"))
+            .given("device.power.capacitance", json!("200uF"))
     };
     // In the middle of programs.
     let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));

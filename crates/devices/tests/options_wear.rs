@@ -19,12 +19,6 @@ pub fn rows() -> Vec<Row> {
             .given("device.wear.rated_cycles", json!(60)),
         spare("device.spares.program_fail", [json!(0.0), json!(2e-4)]),
         spare("device.spares.erase_fail", [json!(0.0), json!(2e-3)]),
-        row(
-            "device.spares.program_fail",
-            [json!(0.0), json!(1e-2)],
-            IN_PLACE,
-            (MEAN_LATENCY, More),
-        ),
         row("device.wear.rated_cycles", [json!(50), json!(500)], WRITES, (REMAINING, More)),
         row("device.wear.rated_cycles", [json!(500), json!(5)], WRITES, (EXPIRED, More)),
         row("device.wear.spread", [json!(0.0), json!(0.4)], WRITES, (EXPIRED, More))
@@ -73,7 +67,7 @@ pub fn rows() -> Vec<Row> {
         ),
         levelling(
             "device.cleaning.levelling.cold_age",
-            words("none", "300ms"),
+            words("none", "100s"),
             migrate,
             (LEVELLED, Less),
         ),

@@ -216,6 +216,7 @@ impl Ssd {
             self.begin_mapped(slot, request);
             self.settle();
         } else if features.has(Feature::Shares) {
+            self.watch(request);
             self.begin_kept(slot, request);
             self.settle();
         } else if features.has(Feature::Buffers) {
@@ -231,8 +232,11 @@ impl Ssd {
 
     /// A request begins, of a drive without a write buffer whose data age.
     pub(super) fn watch(&mut self, request: &Request) {
-        if let Some(block) = self.buffered.watch(request, cx!(self)) {
-            self.direct.read_on_patrol(block, cx!(self));
+        if self.features.has(Feature::Buffers) || !self.features.has(Feature::Ages) {
+            return;
+        }
+        if let Some(read) = self.buffered.watch_units(request, cx!(self)) {
+            self.direct.read_block(read, cx!(self));
         }
     }
 

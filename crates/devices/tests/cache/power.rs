@@ -74,7 +74,7 @@ pub fn drawn(seed: u64, cuts: bool) -> CacheConfig {
         0..4 => on_disk(WriteCache::On),
         4..7 => on_disk(WriteCache::Off),
         7 => ssd(),
-        8 => raid(),
+        8 if cuts => raid(),
         _ => fixed(1 << 10, 700 * US),
     };
     let (fast, share) = match random.below(10) {

@@ -1,10 +1,10 @@
-//! Drives without a write buffer whose data age: the life of a block by the strength of its code, what is lost and what
-//! heals it, patrols, and the rules of the other drives.
+//! Drives without a write buffer whose data age: the life of a block by the strength of its code, losses and their
+//! healing, and patrols.
 
 use super::*;
 
 /// Two packages of 64 blocks of 16 pages, of cells whose errors grow with the square of the cycles alone, and a code
-/// that corrects so many bits of 512 bytes (section 3.4 of the 2008 paper: one).
+/// that corrects a number of bits of 512 bytes (section 3.4 of the 2008 paper: one).
 fn coded(corrects: u32, changes: &[(&'static str, Value)]) -> SsdConfig {
     let mut keys = vec![
         ("device.channels", json!(2)),
@@ -18,6 +18,7 @@ fn coded(corrects: u32, changes: &[(&'static str, Value)]) -> SsdConfig {
         ("device.media.errors_wear", json!(1e-7)),
         ("device.media.errors_wear_power", json!(2.0)),
         ("device.media.errors_time", json!(0.0)),
+        ("device.media.errors_reads", json!(0.0)),
         ("device.media.spread_errors", json!(0.0)),
         ("device.ecc.kind", json!("bch")),
         ("device.ecc.codeword", json!("512B")),
@@ -45,7 +46,7 @@ fn beyond(corrects: u32, rate: f64) -> f64 {
 
 /// P/E cycles after which the code fails on half of all pages.
 fn life(corrects: u32) -> u32 {
-    let (mut low, mut high) = (0.0_f64, 1e7_f64);
+    let (mut low, mut high) = (0.0_f64, 1e6_f64);
     for _ in 0..60 {
         let cycles = f64::midpoint(low, high);
         let rate = 1e-9 + 1e-7 * (cycles / 1000.0).powi(2);
@@ -103,7 +104,7 @@ fn a_read_takes_a_sense_a_transfer_and_a_decoding_for_each_step() {
     }
 }
 
-/// What is lost stays so when it is moved, and until it is written.
+/// A loss stays one when the page is moved, and until it is written.
 #[test]
 fn a_lost_page_is_lost_in_every_copy_until_it_is_written_in_full() {
     let worn = coded(2, &[("device.media.cycles", json!(life(2)))]);

@@ -96,6 +96,8 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "cleaning.levelling.rate_limit_floor" => dice.number(&[0.0, 0.1, 0.5, 0.75]),
         "cleaning.levelling.retirement_age" => dice.number(&[0.0, 0.1, 0.5, 0.85, 0.99, 1.0]),
         "cleaning.levelling.cold_life" => dice.number(&[0.0, 0.05, 0.5, 0.9, 1.0]),
+        "cleaning.levelling.cold_age" => dice.text(&["none", "1ms", "300ms", "1d"]),
+        "cleaning.levelling.swap_above" => dice.whole(&[0, 1, 4, 100]),
         // They affect power cuts, which are not drawn.
         "power.capacitance" | "power.voltage" | "power.cutoff" | "power.watts"
         | "power.efficiency" => String::new(),

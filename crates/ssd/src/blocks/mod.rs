@@ -500,7 +500,7 @@ impl BlockBuffer {
     // ---- power cuts ------------------------------------------------------------------------------
 
     /// Handles a power cut. A protected buffer keeps its content.
-    /// The power goes, and capacitors save so many pages, a block after the other; pages that are lost.
+    /// At a power cut capacitors save up to `most` pages, a block after the other; pages that are lost.
     pub fn save_pages(&mut self, most: u64) -> u64 {
         let places: Vec<u32> = self.table.taken().collect();
         let (mut left, mut lost) = (most, 0);

@@ -79,6 +79,8 @@ conditions! {
     pub(super) GUARDS = "where pages share cells (device.cell.pairing), without a write buffer, to a drive that \
         recovers from power cuts", |it| !it.buffered && it.recovers && it.paired;
     pub(super) AGES = "to a drive whose data age (device.media.model)", |it| it.ages;
+    pub(super) MOVES_AGED = "without log blocks (device.log_blocks.scheme = \"none\") to a drive whose data age \
+        (device.media.model)", |it| it.ages && !it.logs;
     pub(super) STRIPED = "with parity over the dies (device.parity.of) to a drive whose data age \
         (device.media.model)", |it| it.buffered && it.ages && it.striped;
     pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) or block buffer \

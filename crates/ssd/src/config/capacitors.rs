@@ -1,5 +1,6 @@
 //! Capacitors of a protected write buffer: the time for which they power the dies.
 
+use super::SsdConfig;
 use engine::Time;
 use options::{Capacitance, OrPlain, Power, Voltage, conditions, options};
 
@@ -26,18 +27,22 @@ options! {
 }
 
 impl Capacitors {
-    /// Pages that `units` can program one after the other within that time, each of which takes `page_ns`.
-    pub fn saved_pages(&self, units: u32, page_ns: Time) -> u64 {
-        let rounds = self.lasts_ns() / page_ns.max(1);
-        rounds.saturating_mul(u64::from(units))
-    }
-
     /// Time for which the drive works after a power cut, ns; unlimited without modelled capacitors.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
         let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());
         let joules = capacitance.farads() / 2.0 * (high * high - low * low) * self.efficiency;
         (joules / self.watts.0.watts() * 1e9).round() as Time
+    }
+}
+
+impl SsdConfig {
+    /// Pages of a block buffer that lanes can program, each one after the other, while the capacitors last.
+    pub(crate) fn saved_pages(&self, lanes: u32) -> u64 {
+        let timing = &self.timing;
+        let page = self.page_size.bytes() + self.spare_size.bytes();
+        let each = timing.command.ns() + timing.transfer_ns(page) + timing.program.ns();
+        (self.power.lasts_ns() / each.max(1)).saturating_mul(u64::from(lanes))
     }
 }
 

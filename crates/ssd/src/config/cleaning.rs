@@ -1,10 +1,10 @@
 //! Garbage collection: its options, and the table of policies, which feeds the config words, the
 //! listing and the dispatch of `clean/mod.rs`. The policies themselves are elsewhere.
 
+use super::Every;
 use super::applies::{
     BACKGROUND, BUFFERED, BURSTS, HOT_COLD, MAPS_PAGES, METERED, MOVES_PAGES, STREAMS, UNBUFFERED,
 };
-use super::scrub::Every;
 use super::today::{Pace, ReadOrder, Reclaim};
 use options::{Size, Values, choices, conditions, options};
 use std::fmt;

@@ -23,7 +23,7 @@ mod spares;
 mod thermal;
 mod today;
 
-use applies::{AGES, BUFFERED, CAPACITORS, Facts, MAPS_PAGES, SUSPENDABLE, UNBUFFERED};
+use applies::{AGES, BUFFERED, CAPACITORS, Facts, MAPS_PAGES, MOVES_AGED, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::device::kit::config::{Completions, Depth, Duplex, HostLink, HostOrder};
 pub use block_buffer::*;
@@ -280,7 +280,7 @@ options! {
         /// Reading with shifted references.
         retry: Retry where AGES = Retry::default(),
         /// Patrol reads and refresh.
-        scrub: Scrub where AGES = Scrub::default(),
+        scrub: Scrub where MOVES_AGED = Scrub::default(),
         /// Failures of flash that are not wear.
         spares: Spares = Spares::default(),
         /// Thermal throttling.
@@ -381,14 +381,6 @@ impl SsdConfig {
     /// Number of simulated pages per block.
     pub(crate) fn simulated_pages_per_block(&self) -> u32 {
         self.pages_per_block / self.scale.max(1)
-    }
-
-    /// Pages that capacitors save of a block buffer on so many lanes.
-    pub(crate) fn saved_pages(&self, lanes: u32) -> u64 {
-        let timing = &self.timing;
-        let page = self.page_size.bytes() + self.spare_size.bytes();
-        let each = timing.command.ns() + timing.transfer_ns(page) + timing.program.ns();
-        self.power.saved_pages(lanes, each)
     }
 
     /// Time to erase a block, ns, scaled to its simulated part.

@@ -16,8 +16,8 @@ options! {
         /// Probability that a block becomes bad at its last rated erasure; before that it grows
         /// with the third power of wear. A guess.
         grown: f64 as Ratio = 0.0,
-        /// Chance that the program of a group fails; the data of its block are moved then, and a block of one plane is
-        /// bad.
+        /// Chance that the program of a group fails, or without a write buffer of a page, which is then programmed again
+        /// elsewhere; the data of its block are moved, and a block of one plane is bad.
         program_fail: f64 as Ratio = 0.0,
         /// Chance that an erasure fails, which makes the block bad.
         erase_fail: f64 as Ratio = 0.0,

@@ -332,7 +332,8 @@ impl Buffered {
         }
         let Some(ppn) = cx.ftl.lookup(lpn) else { return false };
         let (block, page) = cx.ftl.geometry().block_and_page(ppn);
-        !self.cache.holds(block, page) && cx.flash.is_lost(ppn)
+        let is_held = cx.ftl.geometry().groups.is_some() && self.cache.holds(block, page);
+        !is_held && cx.flash.is_lost(ppn)
     }
 
     /// Starts a write over unreadable pages. In full it will make them as good as new; the rest of
@@ -352,7 +353,7 @@ impl Buffered {
         }
     }
 
-    /// What a write covers is no longer lost, whatever was written in part.
+    /// Pages that a write covers are no longer lost, whatever was written in part.
     pub fn heal_covered(request: &Request, cx: &mut Cx<'_>) {
         if !cx.flash.media().is_some_and(Media::knows_losses) {
             return;

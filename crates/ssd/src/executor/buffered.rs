@@ -32,8 +32,7 @@ pub(crate) enum DieEnd {
     Die(u32),
 }
 
-/// The executor of a drive with a write buffer: the buffer, the dies, the victims of domains; and patrols and heat, for
-/// which its writes wait.
+/// The executor of a drive with a write buffer: buffer, dies, victims of domains, patrols, and heat that holds writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Buffered {
     pub cache: Cache,
@@ -53,7 +52,7 @@ pub(crate) struct Buffered {
 }
 
 impl Buffered {
-    /// `ages` where data age behind a write buffer.
+    /// `ages` where data age.
     pub fn new(config: &SsdConfig, geometry: &Geometry, shape: Groups, ages: bool) -> Buffered {
         let dies = Dies::new(config, shape);
         let most_errors = config.health.fail_at_uncorrectable.map_or(u64::MAX, u64::from);
@@ -647,9 +646,7 @@ impl Buffered {
         let domain = job.domain;
         let before = cx.ftl.room_of(domain.0);
         let folds = job.reason == Reason::Fold;
-        if let Some(erasures) = &mut cx.ftl.since_erasure {
-            erasures.tell(cx.clock.now);
-        }
+        cx.ftl.since_erasure.iter_mut().for_each(|it| it.tell(cx.clock.now));
         let levelling = cx.ftl.complete_erase(cx.flash, job);
         // A block that is retired, or filled with cold data, does not come back.
         let gained = cx.ftl.room_of(domain.0) - before;

@@ -27,8 +27,8 @@ impl Buffered {
     }
 
     /// A request begins on a drive without a write buffer: time passes, blocks that are due are read on patrol, of which
-    /// the last takes time, and what the host writes over losses is noted.
-    pub fn watch(&mut self, request: &Request, cx: &mut Cx<'_>) -> Option<Block> {
+    /// the last takes time (the block and its pages), and what the host writes over losses is noted.
+    pub fn watch_units(&mut self, request: &Request, cx: &mut Cx<'_>) -> Option<(Block, u32)> {
         let now = cx.clock.now;
         let media = cx.flash.media_mut()?;
         media.advance(now);
@@ -38,8 +38,9 @@ impl Buffered {
         let due = self.patrol.as_mut().map_or(0, |patrol| patrol.due(now));
         let mut last = None;
         for _ in 0..due {
-            last = self.next_on_patrol(cx);
-            if let Some(block) = last {
+            let block = self.next_on_patrol(cx);
+            last = block.map(|block| (block, cx.flash.patrolled(block).len() as u32));
+            if let Some(block) = block {
                 self.judge(block, cx);
             }
         }

@@ -8,7 +8,6 @@ mod aged;
 mod streams;
 
 use super::{Cx, Executor, Rename};
-use aged::AgedUnits;
 use crate::cache::{PageId, PageOp, Phase, Queues};
 use crate::config::{PairCommands, SsdConfig};
 use crate::device::kit::slots::Slot;
@@ -21,6 +20,7 @@ use crate::page::{Access, Need, Owner, PageDone, PageRequest, PageWork, Spent};
 use crate::power::planted::Bug;
 use crate::shape::Geometry;
 use crate::timeline::{Finished, Word};
+use aged::AgedUnits;
 use engine::{Handle, Request, Status, Time};
 
 /// End of a stage of a lane, as far as others learn before the unit continues.
@@ -40,7 +40,7 @@ pub(crate) struct Direct {
     pub(super) units: Units,
     pub(super) jobs: Jobs,
     /// Where data age.
-    pub(super) aged: Option<Box<AgedUnits>>,
+    aged: Option<Box<AgedUnits>>,
     /// The planes of a pair erase by one command.
     erases_pairs: bool,
     /// Cleaning waits as long as there is room.
@@ -753,9 +753,7 @@ impl Direct {
             Work::Erase(job) => {
                 self.units.drop_flight(flight);
                 self.jobs.end_operation(unit, now);
-                if let Some(erasures) = &mut cx.ftl.since_erasure {
-                    erasures.tell(now);
-                }
+                cx.ftl.since_erasure.iter_mut().for_each(|it| it.tell(now));
                 *self.jobs.job_mut(unit) = cx.ftl.complete_erase(cx.flash, job);
                 let closed = cx.ftl.pools_span_units();
                 if cx.ftl.has_ended() {

@@ -80,12 +80,6 @@ impl Ftl {
         domains.find(|domain| self.may_refresh(*domain))
     }
 
-    /// Starts moving the data of a due block of a unit.
-    pub fn begin_refresh_on(&mut self, unit: Unit) -> Option<Relocation> {
-        let domain = self.due_on(unit)?;
-        self.begin_refresh(domain)
-    }
-
     /// Counts pages moved out of a block by purpose.
     #[inline]
     pub fn count_moved(&mut self, source: Block, pages: u64) {

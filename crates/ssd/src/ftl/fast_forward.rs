@@ -187,7 +187,7 @@ impl Ftl {
             let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
             self.clean_untimed(flash, job);
         }
-        while let Some(job) = self.begin_refresh_on(unit) {
+        while let Some(job) = self.due_on(unit).and_then(|domain| self.begin_refresh(domain)) {
             self.clean_untimed(flash, job);
         }
     }

@@ -20,6 +20,13 @@ enum Verdict {
 }
 
 impl Levelling {
+    /// True if a victim is worn enough to be filled with the data of the coldest block.
+    fn is_worn_beside(&self, flash: &Flash, victim: Block, coldest: Block) -> bool {
+        let erases = |block: Block| flash.erases()[block.at()];
+        self.rule != LevellingRule::Swap
+            || victim != coldest && erases(victim) > erases(coldest).saturating_add(self.swap_above)
+    }
+
     /// The rules for a block with `life` erasures left in a domain where the mean is `mean`; `takes_cold` if it is so
     /// worn that cold data are to follow into it, and there are some.
     fn judge(&self, life: f64, mean: f64, takes_cold: bool, random: &mut Xoshiro256) -> Verdict {
@@ -72,7 +79,7 @@ impl Ftl {
             };
             let takes_cold = may_be_worn && {
                 let coldest = *cold.get_or_insert_with(|| self.coldest(flash, domain));
-                coldest.is_some_and(|coldest| self.is_worn_beside(flash, victim, coldest))
+                coldest.is_some_and(|coldest| rules.is_worn_beside(flash, victim, coldest))
             };
             match self.config.levelling.judge(life, mean, takes_cold, &mut self.random) {
                 Verdict::Clean => break Some((victim, false)),
@@ -104,15 +111,6 @@ impl Ftl {
         self.blocks.state[block.at()] = BlockState::Closed;
         self.blocks.order.put_back(domain.0, block.0);
         self.blocks.index.insert(domain.0, relative, self.valid(block));
-    }
-
-    /// True if a victim is worn enough to be filled with the data of the coldest block.
-    fn is_worn_beside(&self, flash: &Flash, victim: Block, coldest: Block) -> bool {
-        let rules = &self.config.levelling;
-        let erases = |block: Block| flash.erases()[block.at()];
-        rules.rule != LevellingRule::Swap
-            || victim != coldest
-                && erases(victim) > erases(coldest).saturating_add(rules.swap_above)
     }
 
     /// The coldest closed block of a domain that holds data and has life enough to be worth opening; to swap, the least

@@ -29,8 +29,8 @@ impl Ftl {
         waiting: bool,
     ) -> Option<Relocation> {
         let is_low = self.needs_cleaning(unit);
-        if !is_low && let Some(job) = self.begin_refresh_on(unit) {
-            return Some(job);
+        if !is_low && let Some(domain) = self.due_on(unit) {
+            return self.begin_refresh(domain);
         }
         let threshold =
             if waiting || is_low { self.geometry.low_blocks } else { self.geometry.idle_blocks };

@@ -8,6 +8,11 @@ use options::Invalid;
 /// Range of thermal time constants.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
+/// Checks temperature.
+pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
+    thermal(config)
+}
+
 /// Checks the ageing law and error correction.
 pub fn media(config: &SsdConfig) -> Result<(), Invalid> {
     let Some(law) = Law::new(&config.media) else { return Ok(()) };
@@ -138,7 +143,7 @@ pub fn chances(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 /// Checks temperature: a drive whose writes wait must cool down.
-pub fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
+fn thermal(config: &SsdConfig) -> Result<(), Invalid> {
     let thermal = &config.thermal;
     let Some(limit) = thermal.limit.0 else { return Ok(()) };
     let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));

@@ -35,7 +35,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     slc_cache(config)?;
-    ageing::thermal(config)?;
+    ageing::check(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));

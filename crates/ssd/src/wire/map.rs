@@ -7,7 +7,6 @@ use crate::device::kit::slots::Slot;
 use crate::front;
 use crate::ftl::Found;
 use crate::ftl::planted::Slip;
-use crate::page::Feature;
 use engine::{Op, Request};
 
 impl Ssd {
@@ -62,9 +61,7 @@ impl Ssd {
 
     /// Starts a request whose look-ups are complete.
     fn begin_looked_up(&mut self, slot: Slot, request: &Request) {
-        if !self.features.has(Feature::Buffers) && self.features.has(Feature::Ages) {
-            self.watch(request);
-        }
+        self.watch(request);
         let (executor, mut cx) = self.executor();
         executor.begin(slot, request, &mut cx);
     }

@@ -1,5 +1,5 @@
-//! Pages of a drive without a write buffer whose data age: how long a unit reads them, what is lost, and what keeps a
-//! loss known. A page of the flash is then a logical page.
+//! Pages of a drive without a write buffer whose data age: how long a unit reads them, and losses, which stay
+//! known. A page of the flash is then a logical page.
 
 use super::{Cx, Direct};
 use crate::cache::PageId;
@@ -10,7 +10,7 @@ use crate::media::{FlashPage, Outcome};
 use crate::page::{Longer, Owner, PageWork};
 use engine::Time;
 
-/// What units need to know of ageing.
+/// Times of a read, and reads under way that age affects.
 #[derive(Debug, Clone)]
 pub(super) struct AgedUnits {
     sense_ns: Time,
@@ -24,15 +24,14 @@ impl AgedUnits {
         let page = config.page_size.bytes() + config.spare_size.bytes();
         let bus_ns = config.timing.command.ns() + config.timing.transfer_ns(page);
         let sense_ns = config.timing.read.of_type(0).ns();
-        (config.ages() && !config.is_buffered())
-            .then(|| Box::new(AgedUnits { sense_ns, bus_ns, found: Vec::new() }))
+        config.ages().then(|| Box::new(AgedUnits { sense_ns, bus_ns, found: Vec::new() }))
     }
 
     pub(super) fn lose_power(&mut self) {
         self.found.clear();
     }
 
-    /// What was found of a page that has been read.
+    /// Takes the finding of a page that has been read.
     fn take(&mut self, id: PageId) -> Option<(Longer, bool)> {
         let place = self.found.iter().position(|(page, ..)| *page == id)?;
         let (_, longer, lost) = self.found.swap_remove(place);
@@ -76,7 +75,7 @@ impl Direct {
         if of_host && is_lost {
             media.count_unreadable();
         }
-        // What a block buffer fills up with it is as lost.
+        // A block that a block buffer fills up with it is as lost there.
         if is_lost && matches!(page.owner, Owner::Blocks(_)) {
             media.losses_mut().begin_part(page.lpn.0);
         }
@@ -118,9 +117,8 @@ impl Direct {
         }
     }
 
-    /// A block is read on patrol: its unit reads so many pages.
-    pub(crate) fn read_on_patrol(&mut self, block: Block, cx: &mut Cx<'_>) {
-        let pages = cx.flash.patrolled(block).len();
+    /// A unit reads pages of a block for the drive itself.
+    pub(crate) fn read_block(&mut self, (block, pages): (Block, u32), cx: &mut Cx<'_>) {
         let unit: Unit = cx.ftl.geometry().unit_of(cx.ftl.geometry().domain_of(block));
         for _ in 0..pages {
             self.queue_for((unit, Owner::Nobody), PageWork::MapRead, Lpn(0), cx);

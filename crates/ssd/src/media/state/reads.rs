@@ -77,7 +77,9 @@ impl Media {
     ) -> impl Iterator<Item = FlashPage> + use<> {
         let Groups { units, rows, planes, .. } = self.shape;
         let rows = if self.cells[block.at()].is_one_bit() { 1 } else { rows };
-        (0..written.programmed / units).map(move |group| {
+        // Behind the data of a block its summary may lie.
+        let groups = (written.programmed / units).min(self.shape.per_block);
+        (0..groups).map(move |group| {
             let (row, plane) = (group % rows, group / rows % planes);
             FlashPage { block, group, row, plane }
         })
