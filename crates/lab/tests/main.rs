@@ -1,4 +1,4 @@
-//! The tests of the lab: one module for each subject. `cargo test -p lab laws::` runs one.
+//! The tests of the lab: one module for each subject. `cargo test -p ssdlab-lab laws::` runs one.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
@@ -14,6 +14,7 @@ mod depth;
 mod digests;
 mod ended;
 mod experiment;
+mod features;
 mod in_force;
 mod instructions;
 mod large;

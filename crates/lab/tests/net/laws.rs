@@ -164,6 +164,20 @@ impl Case<'_> {
         self.resolved("run.timed") != Some(&Value::Bool(false))
     }
 
+    /// True if data age by a clock that untimed writes do not have.
+    pub fn ages_by_time(&self) -> bool {
+        let ages =
+            self.resolved("device.media.model").is_some() && !self.is("device.media.model", "none");
+        ages && self.config.get("run.pace").is_none()
+    }
+
+    /// True if a patrol goes by such a clock.
+    pub fn patrols_by_time(&self) -> bool {
+        let patrols = self.resolved("device.scrub.period").is_some()
+            && !self.is("device.scrub.period", "none");
+        patrols && self.ages_by_time()
+    }
+
     /// True if the results exclude the beginning of the run.
     pub fn warms_up(&self) -> bool {
         let warm_up = self.resolved("run.warm_up").and_then(Value::as_str);

@@ -63,7 +63,10 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
     let named: Vec<&String> =
         config.0.iter().map(|(key, _)| key).filter(|key| is_named(key) && is_free(key)).collect();
     let mut mended = config.clone();
-    if let Some((_, key, value)) = ANSWERS.iter().find(|(part, ..)| message.contains(part)) {
+    let answer = |(part, key, value): &&(&str, &str, &str)| {
+        message.contains(part) && config.get(key) != Some(*value)
+    };
+    if let Some((_, key, value)) = ANSWERS.iter().find(answer) {
         mended.set(key, *value);
         return mended;
     }

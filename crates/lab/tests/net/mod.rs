@@ -11,6 +11,7 @@ pub mod digest;
 mod diskspd;
 mod energy;
 mod fdp;
+pub mod features;
 pub mod generate;
 mod generators;
 pub mod laws;

@@ -95,7 +95,11 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
     // Small writes are merged in the pages of a block buffer, which are programmed once or are
     // still buffered.
     must(held > 0 || own >= host * least, figures)?;
-    must(own <= (host + held) * most + filled_up, || format!("{} ({most} a write)", figures()))?;
+    // What failed is programmed again, with the pages of its write.
+    let again = case.count("/bad_blocks/failed_programs") * most;
+    must(own <= (host + held) * most + filled_up + again, || {
+        format!("{} ({most} a write)", figures())
+    })?;
     must(count("copy_backs") <= moved + migrated, figures)?;
     must(count("page_reads") >= moved + migrated, || {
         format!("{} page reads; {}", count("page_reads"), figures())
@@ -293,7 +297,8 @@ pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
     must(of("host_bytes").is_some() == stated && life["reason"].is_string() != stated, || {
         format!("the lifetime is {status}: {life}")
     })?;
-    must(of("error").is_none_or(|it| it <= 0.06), || format!("the lifetime is stated: {life}"))?;
+    // As docs/endurance.md says.
+    must(of("error").is_none_or(|it| it <= 0.1), || format!("the lifetime is stated: {life}"))?;
     let factors = ["physical_bytes", "rated_cycles", "evenness", "amplification"].map(of);
     if let [Some(physical), Some(rated), Some(evenness), Some(amplification)] = factors {
         let closed = physical * rated * evenness / amplification;

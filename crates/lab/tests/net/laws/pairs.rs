@@ -76,7 +76,7 @@ fn has_flash(case: &Case<'_>) -> bool {
 }
 
 pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
-    if !has_flash(case) || !case.is("run.until", "end") {
+    if !has_flash(case) || !case.is("run.until", "end") || case.ages_by_time() {
         return Ok(());
     }
     let timed = case.is_timed();
@@ -299,6 +299,7 @@ pub fn saved(case: &Case<'_>) -> Result<(), String> {
     // Snapshots are not saved with a drive.
     let drops = case.resolved("device.snapshots.most").is_some_and(|it| it.as_u64() > Some(0));
     let has_state = has_flash(case) || case.is("device.kind", "cache");
+    let drops = drops || case.patrols_by_time() && case.is("run.precondition", "none");
     if !has_state || drops || given("run.load_drive") || given("run.save_drive") {
         return Ok(());
     }
@@ -383,6 +384,8 @@ pub fn doubled(case: &Case<'_>) -> Result<(), String> {
         && case.is("device.host_link.bandwidth", "unlimited")
         && case.is("workload.think_time", "0ns")
         && case.is("run.precondition", "none")
+        // The period of a patrol is not doubled.
+        && !case.patrols_by_time()
         // The meter measures the host's rate over windows of fixed length.
         && (!case.is_buffered() || case.is("device.cleaning.pace", "burst"));
     if !applies {
