@@ -72,6 +72,9 @@ def of_rows(rows: Sequence[Mapping[str, Any]], what: str) -> Any:
 class Table:
     """Base of answers with rows: tables for pandas, polars and every consumer of Arrow."""
 
+    # Answers with slots stay read-only.
+    __slots__ = ()
+
     #: Key of the rows in `to_dict`.
     ROWS = "rows"
 
@@ -85,8 +88,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The table as a `pandas.DataFrame`. Raises `InputError` without pandas."""
-        pandas = required("pandas", f"{type(self).__name__}.to_pandas")
-        return pandas.DataFrame(self.table_rows())
+        return required("pandas", f"{type(self).__name__}.to_pandas").DataFrame(self.table_rows())
 
     def to_arrow(self) -> Any:
         """The table as a `pyarrow.Table`, each unit in its column's metadata.

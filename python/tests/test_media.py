@@ -37,7 +37,6 @@ LOSING = ON | {"device.retry.steps": 22, "device.retry.search": "none"}
         ({"device.retry.steps": 1001}, "device.retry.steps.*at most 1000"),
         ({"device.parity.of": 0, "device.parity.stagger": True}, "stagger.*device.parity.of"),
         ({"device.media.model": "none", "device.ecc.hard": 1e-2}, "device.ecc.*device.media.model"),
-        ({"device.buffer.size": "0B"}, "device.media.*device.buffer.size"),
         ({"device.scrub.period": "7 days"}, 'device.scrub.period.*such as "7d"'),
         ({"device.scrub.period": "7d", "device.scrub.limit": 0}, "device.scrub.limit.*above 0"),
         ({"device.scrub.limit": 0.5}, "device.scrub.limit.*device.scrub.period"),

@@ -9,7 +9,6 @@ use super::front::Front;
 use super::ftl::Ftl;
 use super::page::{Feature, Features};
 use super::power::Power;
-use super::shape::Groups;
 use super::{Clock, Geometry, Ssd};
 use crate::device::building::go_on;
 use crate::device::{DeviceKind, Model, Tick, Unbuilt};
@@ -176,7 +175,7 @@ impl Ssd {
         if let Some(shape) = &geometry.groups {
             ftl.write_through(untimed_room(config, shape));
         }
-        let shape = Groups::of(geometry);
+        let shape = geometry.program_groups();
         let ages = flash.media().is_some();
         let features = Features::new(&[
             (Feature::Buffers, geometry.groups.is_some()),

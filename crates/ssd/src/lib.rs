@@ -41,6 +41,7 @@ mod report;
 mod room;
 mod sets;
 pub mod shape;
+mod since_erasure;
 #[doc(hidden)]
 pub mod snapshot;
 mod thermal;

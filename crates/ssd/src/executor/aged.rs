@@ -1,6 +1,8 @@
 //! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
 
 use super::{Buffered, Cx, DieEnd};
+use crate::cache::PageId;
+use crate::config::SsdConfig;
 use crate::device::kit::slots::Slot;
 use crate::die::{Batch, Place, ReadFor, Row, Rows, SLC_ROW};
 use crate::front;
@@ -10,6 +12,45 @@ use crate::media::planted::Mistake;
 use crate::media::{FlashPage, Media, Outcome};
 use crate::page::{HeldFor, Longer, Owner, PageWork, Spent};
 use engine::{Op, Request, Status, Time};
+
+/// Times of a read, and reads under way that age affects.
+#[derive(Debug, Clone)]
+pub(super) struct AgedUnits {
+    sense_ns: Time,
+    bus_ns: Time,
+    /// Pages under way that take longer, or cannot be read.
+    found: Vec<(PageId, Longer, bool)>,
+}
+
+impl AgedUnits {
+    pub(super) fn new(config: &SsdConfig) -> Option<Box<AgedUnits>> {
+        let page = config.page_size.bytes() + config.spare_size.bytes();
+        let bus_ns = config.timing.command.ns() + config.timing.transfer_ns(page);
+        let sense_ns = config.timing.read.of_type(0).ns();
+        config.ages().then(|| Box::new(AgedUnits { sense_ns, bus_ns, found: Vec::new() }))
+    }
+
+    pub(super) fn lose_power(&mut self) {
+        self.found.clear();
+    }
+
+    /// Time of a read with this outcome beyond the first sense.
+    pub(super) fn longer(&self, outcome: Outcome, media: &Media) -> Longer {
+        Longer { retry: media.time(outcome, self.sense_ns, self.bus_ns), repair: 0 }
+    }
+
+    /// Notes the finding of a page that is being read.
+    pub(super) fn found(&mut self, id: PageId, longer: Longer, is_lost: bool) {
+        self.found.push((id, longer, is_lost));
+    }
+
+    /// Takes the finding of a page that has been read.
+    pub(super) fn take(&mut self, id: PageId) -> Option<(Longer, bool)> {
+        let place = self.found.iter().position(|(page, ..)| *page == id)?;
+        let (_, longer, lost) = self.found.swap_remove(place);
+        Some((longer, lost))
+    }
+}
 
 /// Outcome for the row being grouped.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,6 +7,7 @@
 mod aged;
 mod streams;
 
+use super::aged::AgedUnits;
 use super::{Cx, Executor, Rename};
 use crate::cache::{PageId, PageOp, Phase, Queues};
 use crate::config::{PairCommands, SsdConfig};
@@ -20,7 +21,6 @@ use crate::page::{Access, Need, Owner, PageDone, PageRequest, PageWork, Spent};
 use crate::power::planted::Bug;
 use crate::shape::Geometry;
 use crate::timeline::{Finished, Word};
-use aged::AgedUnits;
 use engine::{Handle, Request, Status, Time};
 
 /// End of a stage of a lane, as far as others learn before the unit continues.

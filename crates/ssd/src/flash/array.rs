@@ -12,7 +12,7 @@ use crate::ids::{Block, Lpn, Ppn};
 use crate::media::{Age, FlashPage, Found, Media, MediaState, Outcome, Written};
 use crate::numbers::Numbers;
 use crate::room::read_within;
-use crate::shape::{Geometry, Groups};
+use crate::shape::Geometry;
 use engine::Time;
 use serde::Serialize;
 use std::ops::Range;
@@ -105,7 +105,7 @@ impl Flash {
             damage: None,
             media: Media::new(
                 config,
-                Groups::of(geometry).on_domains(geometry.domains),
+                geometry.program_groups().on_domains(geometry.domains),
                 (geometry.blocks(), geometry.blocks_per_domain),
                 seed,
             )

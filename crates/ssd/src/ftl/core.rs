@@ -11,7 +11,6 @@ use super::logs::Logs;
 use super::map::PageMap;
 use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
-use super::since_erasure::SinceErasure;
 use super::slc_blocks::Slc;
 use super::snapshots::Snapshots;
 use super::streams::Streams;
@@ -25,6 +24,7 @@ use crate::ids::{Block, Lpn, PoolId, Ppn};
 use crate::numbers::Numbers;
 use crate::page::{Access, Need, PageRequest, PageWork};
 use crate::shape::Geometry;
+use crate::since_erasure::SinceErasure;
 use engine::Xoshiro256;
 use std::ops::ControlFlow;
 

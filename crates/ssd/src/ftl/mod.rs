@@ -52,7 +52,6 @@ mod programming;
 mod rebuild;
 mod reclaim_groups;
 mod relocation;
-mod since_erasure;
 mod slc;
 mod slc_blocks;
 mod slc_fdp;

@@ -6,7 +6,6 @@
 //! written data in one operation. Groups of a superblock rotate over the dies. If configured, every
 //! k-th is parity, and so is the last of a remainder.
 
-use super::Geometry;
 use crate::config::{Program, Reclaim, SsdConfig};
 use crate::ids::Block;
 use engine::SECTOR_BYTES;
@@ -190,15 +189,6 @@ impl Groups {
     /// The groups on another number of dies.
     pub fn on(self, dies: u32, channels: u32) -> Groups {
         Groups { dies, channels, ..self }
-    }
-
-    /// The groups of a drive; without a write buffer of one page, on "dies" that are the domains.
-    pub fn of(geometry: &Geometry) -> Groups {
-        let of_pages = || {
-            let bytes = geometry.sectors_per_page * SECTOR_BYTES as u32;
-            Groups::of_pages(bytes, geometry.data_pages, geometry.pages_per_block)
-        };
-        geometry.groups.unwrap_or_else(of_pages)
     }
 
     /// Groups of one page, in blocks without dies: the drive's units hold the pages.

@@ -399,6 +399,15 @@ impl Geometry {
         ((physical - used - held - 1) / data_pages) as u32
     }
 
+    /// The program groups of a drive; without a write buffer groups of one page, on "dies" that are the domains.
+    pub fn program_groups(&self) -> Groups {
+        let of_pages = || {
+            let bytes = self.sectors_per_page * SECTOR_BYTES as u32;
+            Groups::of_pages(bytes, self.data_pages, self.pages_per_block)
+        };
+        self.groups.unwrap_or_else(of_pages)
+    }
+
     /// Number of blocks of the drive.
     pub fn blocks(&self) -> u32 {
         self.domains * self.blocks_per_domain

@@ -3,48 +3,15 @@
 
 use super::{Cx, Direct};
 use crate::cache::PageId;
-use crate::config::SsdConfig;
 use crate::ftl::Programming;
 use crate::ids::{Block, Lpn, Ppn, Unit};
 use crate::media::{FlashPage, Outcome};
 use crate::page::{Longer, Owner, PageWork};
-use engine::Time;
-
-/// Times of a read, and reads under way that age affects.
-#[derive(Debug, Clone)]
-pub(super) struct AgedUnits {
-    sense_ns: Time,
-    bus_ns: Time,
-    /// Pages under way that take longer, or cannot be read.
-    found: Vec<(PageId, Longer, bool)>,
-}
-
-impl AgedUnits {
-    pub(super) fn new(config: &SsdConfig) -> Option<Box<AgedUnits>> {
-        let page = config.page_size.bytes() + config.spare_size.bytes();
-        let bus_ns = config.timing.command.ns() + config.timing.transfer_ns(page);
-        let sense_ns = config.timing.read.of_type(0).ns();
-        config.ages().then(|| Box::new(AgedUnits { sense_ns, bus_ns, found: Vec::new() }))
-    }
-
-    pub(super) fn lose_power(&mut self) {
-        self.found.clear();
-    }
-
-    /// Takes the finding of a page that has been read.
-    fn take(&mut self, id: PageId) -> Option<(Longer, bool)> {
-        let place = self.found.iter().position(|(page, ..)| *page == id)?;
-        let (_, longer, lost) = self.found.swap_remove(place);
-        Some((longer, lost))
-    }
-}
 
 impl Direct {
     fn time_of(&self, outcome: Outcome, cx: &Cx<'_>) -> Longer {
-        let Some((media, aged)) = cx.flash.media().zip(self.aged.as_ref()) else {
-            return Longer::default();
-        };
-        Longer { retry: media.time(outcome, aged.sense_ns, aged.bus_ns), repair: 0 }
+        let aged = cx.flash.media().zip(self.aged.as_ref());
+        aged.map_or(Longer::default(), |(media, aged)| aged.longer(outcome, media))
     }
 
     fn look(ppn: Ppn, of_host: bool, cx: &mut Cx<'_>) -> (Block, Outcome) {
@@ -81,7 +48,7 @@ impl Direct {
         }
         self.units.prolong(longer.in_all());
         if let Some(aged) = self.aged.as_mut().filter(|_| is_lost || longer.in_all() > 0) {
-            aged.found.push((id, longer, is_lost));
+            aged.found(id, longer, is_lost);
         }
     }
 
