@@ -79,10 +79,10 @@ laws: dist/.stamp-tested ## print the laws of the house: today's figures, and wh
 # Of everything a little: what fits into a minute after a change. Only crates that changed since their unit tests
 # passed here are tested, and digests of the whole. Always with bindings, which asks most of other libraries: else those
 # are compiled once for each choice of crates.
-QUICK := cargo test --quiet --locked -p bindings
+QUICK := cargo test --quiet --locked -p ssdlab-bindings
 CHANGED = $(shell for crate in crates/*/; do \
   [ -e .cache/quick ] && [ -z "$$(find $$crate -newer .cache/quick -type f -print -quit)" ] \
-  || echo "-p $$(basename $$crate)"; done)
+  || echo "-p ssdlab-$$(basename $$crate | tr _ -)"; done)
 
 .PHONY: quick
 quick: check-tools ## check formatting, run unit tests of changed crates, a few digests and laws: a minute
@@ -91,7 +91,7 @@ quick: check-tools ## check formatting, run unit tests of changed crates, a few 
 	$(RUSTFMT)
 	@if [ -x $(BIN)/ruff ]; then set -x; $(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check; fi
 	$(STEP) "unit tests of Rust" $(QUICK) $(CHANGED) --lib
-	SSDLAB_DEPTH=quick $(STEP) "digests and laws" $(QUICK) -p lab --test tests -- digests:: laws::
+	SSDLAB_DEPTH=quick $(STEP) "digests and laws" $(QUICK) -p ssdlab-lab --test tests -- digests:: laws::
 	@mv .cache/quick-began .cache/quick
 	@$(STEP)
 
@@ -162,13 +162,13 @@ nightly-fuzz:
 
 .PHONY: prove
 prove: check-tools ## cut the power of drives of all shapes 100,000 times, and find the planted mistakes
-	cargo test --quiet --release --locked -p devices --test power -- --ignored --nocapture \
+	cargo test --quiet --release --locked -p ssdlab-devices --test power -- --ignored --nocapture \
 	  a_hundred_thousand the_full_package_of_the_baseline
 	@$(MAKE) prove-planted
 
 .PHONY: prove-planted
 prove-planted:
-	cargo test --quiet --release --locked -p devices --features planted --test power --test tests -- --ignored --nocapture \
+	cargo test --quiet --release --locked -p ssdlab-devices --features planted --test power --test tests -- --ignored --nocapture \
 	  planted
 
 .PHONY: docs
@@ -207,9 +207,9 @@ SECONDS ?= 60
 SEED ?= 1
 .PHONY: fuzz
 fuzz: check-tools ## random experiments against the laws, random bytes against parsers (SECONDS=60 SEED=1)
-	.ci/fuzzed experiments cargo run --quiet --release --locked -p lab --example fuzz -- $(SECONDS) $(SEED)
-	.ci/fuzzed traces cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
-	.ci/fuzzed conversations cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
+	.ci/fuzzed experiments cargo run --quiet --release --locked -p ssdlab-lab --example fuzz -- $(SECONDS) $(SEED)
+	.ci/fuzzed traces cargo run --quiet --release --locked -p ssdlab-workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
+	.ci/fuzzed conversations cargo run --quiet --release --locked -p ssdlab-nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
 	@.ci/fuzzed
 
 HOURS ?= 0.05
@@ -226,7 +226,7 @@ mutants: check-tools ## plant mistakes in the last commit, or in a crate (CRATE=
 	@cargo mutants --version >/dev/null 2>&1 || { echo "it needs cargo-mutants: cargo install cargo-mutants --locked" >&2; exit 2; }
 	@mkdir -p .cache
 	@if [ -n "$(CRATE)" ]; then set -x; \
-	  cargo mutants --package $(CRATE) --shard $(SHARD) --output .cache; \
+	  cargo mutants --package ssdlab-$(subst _,-,$(CRATE)) --shard $(SHARD) --output .cache; \
 	else set -x; \
 	  git diff HEAD~1 -- crates > .cache/mutants.diff && \
 	  cargo mutants --in-diff .cache/mutants.diff --output .cache; \
@@ -292,8 +292,8 @@ install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~
 # With the version of its boundary in its name, and once more as a part of other programs.
 .PHONY: install-c
 install-c: check-tools ## put the library for C, its header and its pkg-config file into ~/.local (PREFIX=~/.local)
-	cargo rustc --release --locked -p capi --crate-type cdylib -- -C link-arg=-Wl,-soname,libssdlab.so.1
-	cargo rustc --release --locked -p capi --crate-type staticlib
+	cargo rustc --release --locked -p ssdlab-capi --crate-type cdylib -- -C link-arg=-Wl,-soname,libssdlab.so.1
+	cargo rustc --release --locked -p ssdlab-capi --crate-type staticlib
 	install -D -m 644 crates/capi/include/ssdlab.h "$(PREFIX)/include/ssdlab.h"
 	install -D target/release/libssdlab.so "$(PREFIX)/lib/libssdlab.so.1"
 	ln -sfn libssdlab.so.1 "$(PREFIX)/lib/libssdlab.so"

@@ -53,7 +53,7 @@ def linked(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The packages whose code is in the extension module: not what only builds or tests it."""
     packages = {package["id"]: package for package in found["packages"]}
     nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
-    waiting = [it["id"] for it in found["packages"] if it["name"] == "bindings"]
+    waiting = [it["id"] for it in found["packages"] if it["name"] == "ssdlab-bindings"]
     seen = set(waiting)
     while waiting:
         node = nodes[waiting.pop()]

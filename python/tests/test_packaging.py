@@ -50,7 +50,7 @@ def test_every_library_in_the_extension_module_is_permissive(third_party):
     found = list(third_party.linked(third_party.metadata("x86_64-unknown-linux-gnu")))
     names = {package["name"] for package in found}
     assert {"pyo3", "serde", "zstd-sys", "rustix"} <= names
-    assert not names & {"proptest", "serde_derive", "cc", "bindings", "nbd"}
+    assert not names & {"proptest", "serde_derive", "cc", "ssdlab-bindings", "ssdlab-nbd"}
     for package in found:
         assert third_party.is_permissive(package["license"]), package["name"]
         # Some say which licences they have and bring no text.
@@ -93,12 +93,20 @@ def test_every_crate_has_the_version_and_licence_of_the_package():
 
 
 def test_every_crate_that_is_a_library_can_be_packaged(tmp_path):
-    words = ["cargo", "package", "--workspace", "--exclude=bindings", "--exclude=capi"]
+    words = [
+        "cargo",
+        "package",
+        "--workspace",
+        "--exclude=ssdlab-bindings",
+        "--exclude=ssdlab-capi",
+    ]
     words += ["--no-verify", "--allow-dirty", "--offline", f"--target-dir={tmp_path}"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
     made = {it.name for it in (tmp_path / "package").glob("*.crate")}
-    assert {f"{name}-{_core.version}.crate" for name in ("engine", "ssd", "devices", "lab")} <= made
+    assert {
+        f"ssdlab-{it}-{_core.version}.crate" for it in ("engine", "ssd", "devices", "lab")
+    } <= made
 
 
 def test_the_page_on_installing_is_of_this_version_and_names_every_extra():

@@ -62,8 +62,7 @@ def _set_version(checkout):
     manifest, lock = checkout / "Cargo.toml", checkout / "Cargo.lock"
     own = re.search(r'\[workspace\.package\]\nversion = "(.*)"', manifest.read_text())[1]
     manifest.write_text(manifest.read_text().replace(f'"{own}"', f'"{own}-recipes"', 1))
-    names = "|".join(it.parent.name for it in checkout.glob("crates/*/Cargo.toml"))
-    crate = rf'(name = "(?:{names})"\nversion = "{re.escape(own)})"\n(?!source)'
+    crate = rf'(name = "ssdlab-[a-z-]+"\nversion = "{re.escape(own)})"\n(?!source)'
     lock.write_text(re.sub(crate, r'\1-recipes"\n', lock.read_text()))
 
 
@@ -121,7 +120,7 @@ def test_a_checkout_in_which_the_recipes_were_followed_compiles(followed):
         "check",
         "--quiet",
         "--locked",
-        *packages("devices", "workloads", "lab"),
+        *packages("ssdlab-devices", "ssdlab-workloads", "ssdlab-lab"),
         cwd=followed,
     )
 
@@ -132,10 +131,25 @@ def packages(*names):
 
 @pytest.mark.nightly
 def test_a_checkout_in_which_the_recipes_were_followed_works(followed):
-    tables = ["test", "--locked", "-p", "lab", "--test", "tests", "--", "reference::", "traces::"]
+    tables = [
+        "test",
+        "--locked",
+        "-p",
+        "ssdlab-lab",
+        "--test",
+        "tests",
+        "--",
+        "reference::",
+        "traces::",
+    ]
     cargo(*tables, cwd=followed, SSDLAB_UPDATE="1")
-    cargo("test", "--locked", *packages("devices", "workloads", "lab"), cwd=followed)
-    cargo("build", "--locked", "-p", "bindings", cwd=followed)
+    cargo(
+        "test",
+        "--locked",
+        *packages("ssdlab-devices", "ssdlab-workloads", "ssdlab-lab"),
+        cwd=followed,
+    )
+    cargo("build", "--locked", "-p", "ssdlab-bindings", cwd=followed)
     shutil.copy(TARGET / "debug" / "lib_core.so", followed / "python" / "ssdlab" / "_core.abi3.so")
 
     def ssdlab(*words):

@@ -1,6 +1,6 @@
 //! Instructions of a request from outside: a closed loop that steps a drive from answer to answer, in Rust and in C,
 //! beside the same load of a run. `make test-valgrind`. For the figures of `docs/embed.md`:
-//! `cargo test --release -p capi instructions::a_request -- --ignored --nocapture`.
+//! `cargo test --release -p ssdlab-capi instructions::a_request -- --ignored --nocapture`.
 
 use super::{compiled, root};
 use lab::{

@@ -6,7 +6,7 @@
 //! pages 64 writes before they are written, begins to fetch their entries of the map, and half of that later what it
 //! knows of the blocks which these name; its tables are in large pages.
 //!
-//! The last run (`cargo bench -p devices --bench fast_forward`; 2 vCPUs on which others compiled, so only the ratios
+//! The last run (`cargo bench -p ssdlab-devices --bench fast_forward`; 2 vCPUs on which others compiled, so only the ratios
 //! tell):
 //!
 //! ```text
@@ -303,11 +303,11 @@ fn alone(is_current: bool) {
 }
 
 fn main() {
-    // `cargo bench -p devices --bench fast_forward -- alone baseline`, for a profiler.
+    // `cargo bench -p ssdlab-devices --bench fast_forward -- alone baseline`, for a profiler.
     if std::env::args().any(|word| word == "alone") {
         return alone(std::env::args().any(|word| word == "current"));
     }
-    // `cargo bench -p devices --bench fast_forward -- whole`
+    // `cargo bench -p ssdlab-devices --bench fast_forward -- whole`
     if std::env::args().any(|word| word == "whole") {
         return whole();
     }

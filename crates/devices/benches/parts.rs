@@ -3,7 +3,7 @@
 //! what else they do matters: the longest path is the longest job of each stretch, and all that is
 //! done between jobs.
 //!
-//! The last run (`cargo bench -p devices --bench parts`; 2 shared vCPUs of an Intel Xeon, best of five):
+//! The last run (`cargo bench -p ssdlab-devices --bench parts`; 2 shared vCPUs of an Intel Xeon, best of five):
 //!
 //! ```text
 //! 1 parts: longest path 3.99s, all work 3.99s

@@ -1,4 +1,4 @@
-//! The tests of the devices: one module for each question. `cargo test -p devices theory::` runs one.
+//! The tests of the devices: one module for each question. `cargo test -p ssdlab-devices theory::` runs one.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 

@@ -1,6 +1,6 @@
-//! Cost of a request on preset devices: `cargo bench -p lab --bench speed` (or `make bench`), one
+//! Cost of a request on preset devices: `cargo bench -p ssdlab-lab --bench speed` (or `make bench`), one
 //! device with `-- only tlc-enterprise`. With `SSDLAB_UPDATE=1` it writes `docs/speed.md`, from
-//! which README has its figures (`SSDLAB_UPDATE=1 cargo test -p lab speed::`).
+//! which README has its figures (`SSDLAB_UPDATE=1 cargo test -p ssdlab-lab speed::`).
 //!
 //! The engine has three targets on `agrawal2008`: 3 million random reads per second, 3 million
 //! flash operations per second under steady random writes, and 10 bytes of memory per flash page in
@@ -32,7 +32,7 @@ twice over at random before the run. Random requests are of 4 KiB over the whole
 drives, 192 on six); sequential ones are of 128 KiB.
 
 Valgrind counts instructions to a thousandth. A flash operation is a flash page that is read or programmed, for the
-host or by cleaning. Requests a CPU second are the median of stretches of one run. `SSDLAB_UPDATE=1 cargo bench -p lab
+host or by cleaning. Requests a CPU second are the median of stretches of one run. `SSDLAB_UPDATE=1 cargo bench -p ssdlab-lab
 --bench speed` writes this page.
 ";
 

@@ -1,4 +1,4 @@
-//! Runs random experiments and checks the laws on each: `cargo run --release -p lab --example fuzz
+//! Runs random experiments and checks the laws on each: `cargo run --release -p ssdlab-lab --example fuzz
 //! -- [SECONDS] [SEED]`, as in `make fuzz`. Every violation is a line with its seed. The first
 //! violations of each law are followed by a smaller experiment that still violates it, as a
 //! command.

@@ -1,4 +1,4 @@
-//! Speed of feeding a trace to a device with zero latency: `cargo run --release -p lab --example
+//! Speed of feeding a trace to a device with zero latency: `cargo run --release -p ssdlab-lab --example
 //! replay -- FILE [KEY=VALUE ...]`, or, to count instructions, under `valgrind --tool=callgrind`
 //! with two traces of different lengths.
 

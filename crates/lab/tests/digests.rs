@@ -4,7 +4,7 @@
 //! `random.tsv` has 500 random experiments, 200 of drives with a write buffer, and 30 of buffered
 //! drives with frontiers or wear levelling. They are stored as text, so changes of the generator do
 //! not affect them. A change that intends to alter results updates the files (`SSDLAB_UPDATE=1
-//! cargo test -p lab digests::`) and lists the altered results in its commit message; all other
+//! cargo test -p ssdlab-lab digests::`) and lists the altered results in its commit message; all other
 //! changes must leave them unchanged.
 
 use crate::depth::depth;

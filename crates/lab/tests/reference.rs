@@ -1,6 +1,6 @@
 //! `docs/configuration.md` and its subpages list the keys that the program reads, and
 //! `docs/counters.md` lists its counters. They are generated from the tables of keys and counters;
-//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` updates them.
+//! `SSDLAB_UPDATE=1 cargo test -p ssdlab-lab reference::` updates them.
 
 use lab::SectionKeys;
 use options::KeyInfo;

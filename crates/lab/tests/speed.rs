@@ -1,4 +1,4 @@
-//! README's speed figures equal the measured ones. `SSDLAB_UPDATE=1 cargo test -p lab speed::`
+//! README's speed figures equal the measured ones. `SSDLAB_UPDATE=1 cargo test -p ssdlab-lab speed::`
 //! updates README's sentence from the table that `benches/speed.rs` writes.
 
 use crate::loads::LOADS;
@@ -55,7 +55,7 @@ fn readme_says_what_was_measured() {
         std::fs::write(path, format!("{}{is_to_say}{}", &page[..from], &page[to..])).unwrap();
         return;
     }
-    assert_eq!(said, is_to_say, "SSDLAB_UPDATE=1 cargo test -p lab speed::");
+    assert_eq!(said, is_to_say, "SSDLAB_UPDATE=1 cargo test -p ssdlab-lab speed::");
 }
 
 #[test]
@@ -63,5 +63,5 @@ fn the_table_has_every_load() {
     let rows = rows();
     let measured: Vec<_> = rows.iter().map(|row| (row[0], row[1])).collect();
     let wanted: Vec<_> = LOADS.iter().map(|load| (load.device, load.name)).collect();
-    assert_eq!(measured, wanted, "SSDLAB_UPDATE=1 cargo bench -p lab --bench speed");
+    assert_eq!(measured, wanted, "SSDLAB_UPDATE=1 cargo bench -p ssdlab-lab --bench speed");
 }

@@ -2,7 +2,7 @@
 //! writes 4 KiB at queue depths 1, 32 and 128. Prints the server thread's processor time per
 //! request, and the client's rate and p99 latency.
 //!
-//! `cargo bench -p nbd`. On a busy machine only the processor time is meaningful. `cargo bench -p
+//! `cargo bench -p ssdlab-nbd`. On a busy machine only the processor time is meaningful. `cargo bench -p
 //! nbd -- PATH [NS]` instead serves a device with a latency of NS nanoseconds to other clients at
 //! the socket PATH, until it is killed.
 

@@ -1,4 +1,4 @@
-//! Feeds mutated conversations to the protocol: `cargo run --release -p nbd --example fuzz --
+//! Feeds mutated conversations to the protocol: `cargo run --release -p ssdlab-nbd --example fuzz --
 //! [COUNT] [SEED]`. The protocol must never panic, hang, or send unrequested replies.
 //!
 //! Each input is a valid conversation with bytes changed, cut, repeated or inserted. A failure

@@ -1,4 +1,4 @@
-//! The tests of the live device between clients: one module for each question. `cargo test -p nbd kill::` runs one.
+//! The tests of the live device between clients: one module for each question. `cargo test -p ssdlab-nbd kill::` runs one.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 

@@ -1,4 +1,4 @@
-//! Duration of a study: `cargo run --release -p placement --example study_speed -- WRITES PAGES
+//! Duration of a study: `cargo run --release -p ssdlab-placement --example study_speed -- WRITES PAGES
 //! THREADS`.
 //!
 //! Half of the writes are random within a tenth of the pages, the rest sequential. It runs every

@@ -1,7 +1,7 @@
 //! Time per write: six policies on a load of the requested size, on two threads, as `ssdlab
 //! placement` runs them.
 //!
-//!     cargo run --release -p placement --example writes -- WRITES PAGES
+//!     cargo run --release -p ssdlab-placement --example writes -- WRITES PAGES
 
 use placement::{ALL, Builder, Isolation, PAGE_BYTES, Shape, study};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
 //! Speed of the generators: rounds of issue and completion per second on one core, with requests
-//! that complete instantly: `cargo bench -p workloads --bench generators`.
+//! that complete instantly: `cargo bench -p ssdlab-workloads --bench generators`.
 //!
 //! The last run (2 shared vCPUs of an Intel Xeon; a noisy machine, so the best of 80 short runs):
 //!

@@ -1,4 +1,4 @@
-//! Feeds mutated samples to every trace reader: `cargo run --release -p workloads --example fuzz --
+//! Feeds mutated samples to every trace reader: `cargo run --release -p ssdlab-workloads --example fuzz --
 //! [COUNT] [SEED]`. No reader may panic, hang or use unbounded memory, for any input.
 //!
 //! Each input is the sample of a format, repeated, spliced with another, with bytes changed, cut or

@@ -1,4 +1,4 @@
-//! Speed and memory of the readers: `cargo run --release -p workloads --example speed -- FORMAT
+//! Speed and memory of the readers: `cargo run --release -p ssdlab-workloads --example speed -- FORMAT
 //! REQUESTS`, or `-- FORMAT FILE` for an existing trace.
 //!
 //! Without a file, requests are generated, written as the format (one that can be written, vscsi,

@@ -95,5 +95,7 @@ pub fn shrunk(mut case: Case, mut problem: String) -> (Case, String) {
 /// The line that says how a case failed and how to see it again.
 pub fn line(case: Case, problem: String) -> String {
     let (case, problem) = shrunk(case, problem);
-    format!("POWER='{case}' cargo test -p devices --test power named -- --nocapture: {problem}")
+    format!(
+        "POWER='{case}' cargo test -p ssdlab-devices --test power named -- --nocapture: {problem}"
+    )
 }

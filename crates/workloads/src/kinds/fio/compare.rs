@@ -4,7 +4,7 @@
 //! random, so distributions are compared: direction, size, position (64 parts of the region), the
 //! share of requests that follow the previous one of their direction, and the share of the most
 //! popular blocks. The test is ignored by default; `make test` runs it if fio is installed. The
-//! table has the largest differences of shares, with fio 3.33 (`cargo test -p workloads compare::
+//! table has the largest differences of shares, with fio 3.33 (`cargo test -p ssdlab-workloads compare::
 //! -- --ignored --nocapture`). The first two columns are the number of requests and the mean size;
 //! the distributions follow in the order above. Random differences between two streams of this
 //! length (16,000 to 260,000 requests) stay below 0.014 for a share, and below
