@@ -80,11 +80,12 @@ impl Ftl {
         domains.find(|domain| self.may_refresh(*domain))
     }
 
-    /// Counts pages moved out of a block by purpose.
+    /// Counts pages moved out of a block by purpose, of which each page has one: a block of the cache is folded, also
+    /// where it is moved because a program in it failed or its data are old.
     #[inline]
     pub fn count_moved(&mut self, source: Block, pages: u64) {
-        self.count_folded(source, pages);
-        if let Some(caring) = &self.caring
+        if !self.count_folded(source, pages)
+            && let Some(caring) = &self.caring
             && caring.moves(source)
         {
             self.counters.refreshes += pages;

@@ -191,18 +191,20 @@ impl Ftl {
         }
     }
 
-    /// Counts pages moved out of a victim as folded, where it was of the cache.
+    /// Counts pages moved out of a victim as folded, where it was of the cache; true if it was.
     #[inline]
-    pub fn count_folded(&mut self, source: Block, pages: u64) {
-        if self.slc.is_some() && self.is_slc(source) {
+    pub fn count_folded(&mut self, source: Block, pages: u64) -> bool {
+        let folds = self.slc.is_some() && self.is_slc(source);
+        if folds {
             if Slip::FoldsAreTheHosts.is_planted() {
                 self.counters.host_programs += pages;
                 self.counters.host_bytes += pages * u64::from(self.geometry.sectors_per_page) * 512;
                 self.counters.moves -= pages;
-                return;
+                return true;
             }
             self.counters.folded(pages);
         }
+        folds
     }
 
     /// Collects the blocks of the cache from their headers.

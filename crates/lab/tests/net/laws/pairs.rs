@@ -340,7 +340,7 @@ const TIMES: [(&str, u64); 4] = [
 ];
 
 /// Further times, doubled if present.
-const TIMES_WHERE_GIVEN: [&str; 11] = [
+const TIMES_WHERE_GIVEN: [&str; 12] = [
     "device.timing.read_part",
     "device.timing.command",
     "device.firmware.read",
@@ -352,6 +352,7 @@ const TIMES_WHERE_GIVEN: [&str; 11] = [
     "device.suspend.step",
     "device.suspend.erase_step",
     "device.suspend.cost",
+    "device.persistence.checkpoint",
 ];
 
 /// Doubles the times that the drive states; returns true if none is rounded, so that the result is
