@@ -10,11 +10,11 @@ ready to run; `sweep` runs many of them at once and returns a table; `list` name
 workloads, policies and formats; `trace` inspects and converts traces; `calibrate` makes a device
 from measurements; `size` finds the smallest drive for a trace, `choose` the cheapest that can be
 bought, `ask` the drive for a trace, fio results or a load in words, `cost` the cheapest design for
-a need, `endurance` the rated writes, `place` the gain of placement (FDP); `view` shows a run as it
-happens; `Drive` is a drive that your program steps; `serve` exports a simulated device as a block
-device, and `crash` cuts its power under an application; `check_cleaner` checks a cleaning policy of
-your own (its parts are in `cleaners`), `check_placement` a placement policy (`Placement`), and
-`check_host_log` a log on zones (`HostLog`).
+a need, `endurance` the rated writes, `placement` the gain of FDP or streams; `why` tries what would
+improve a run; `view` shows a run as it happens; `Drive` is a drive that your program steps; `serve`
+exports a simulated device as a block device, and `crash` cuts its power under an application;
+`check_cleaner` checks a cleaning policy of your own (its parts are in `cleaners`),
+`check_placement` a placement policy (`Placement`), and `check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices; a defect of ssdlab is an `InternalError`, which says how to report it.
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
+    from ssdlab.explaining import Why, why
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
-    from ssdlab.placement import (
+    from ssdlab.placing import (
         HostLog,
         Placed,
         Placement,
         check_host_log,
         check_placement,
-        place,
+        placement,
     )
     from ssdlab.rating import Rating, endurance
     from ssdlab.reports import report
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from ssdlab.stepping import Drive
     from ssdlab.sweeps import Sweep, sweep
     from ssdlab.viewing.answer import View, view
-    from ssdlab.why import Why
 
 __all__ = [
     "Answer",
@@ -104,7 +104,7 @@ __all__ = [
     "crash",
     "endurance",
     "list",
-    "place",
+    "placement",
     "report",
     "retention",
     "run",
@@ -114,6 +114,7 @@ __all__ = [
     "sweep",
     "trace",
     "view",
+    "why",
 ]
 
 #: The public names of each module.
@@ -128,9 +129,10 @@ _MODULES = {
     "comparison": "Comparison compare",
     "costing.answer": "Costs cost",
     "crashes.perform": "Findings crash",
+    "explaining": "Why why",
     "live": "LiveDevice serve",
     "live.exports": "LiveExports serve_exports",
-    "placement": "HostLog Placed Placement check_host_log check_placement place",
+    "placing": "HostLog Placed Placement check_host_log check_placement placement",
     "rating": "Rating endurance",
     "reports": "report",
     "results": "Results",
@@ -141,7 +143,6 @@ _MODULES = {
     "sweeps": "Sweep sweep",
     "unpowered": "Kept retention",
     "viewing.answer": "View view",
-    "why": "Why",
 }
 _PLACES = {name: f"{it}:{name}" for it, names in _MODULES.items() for name in names.split()}
 _PLACES |= {"__version__": "_core:version", "cleaners": "cleaners", "trace": "trace"}
@@ -163,6 +164,9 @@ def __getattr__(name: str) -> Any:
         raise problem from None
     if inner:
         found = getattr(found, inner)
+        if inner.islower() and callable(found):
+            found = import_module("ssdlab.arguments").public(found)
+            found.__module__ = "ssdlab"  # where pickle finds it
     globals()[name] = found  # later accesses skip this function
     return found
 

@@ -119,6 +119,13 @@ def peers(stack: Sequence[Layer]) -> list[Layer]:
     return [Layer(*_core.peers(stack))] if stack else []
 
 
+def as_mapping(assignments: Sequence[str]) -> dict[str, str]:
+    """The values of several `KEY=VALUE` by key, without quotes. Raises `InputError`."""
+    from_options(assignments)
+    pairs = (it.split("=", 1) for it in assignments)
+    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+
+
 def _assignment(key: str, value: Any) -> str:
     return f"{key}={value if isinstance(value, str) else _inline(f'set {key}', value)}"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ssdlab import _core, layers
 from ssdlab._core import InputError
+from ssdlab.arguments import public
 from ssdlab.optional import required
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of, thread_count
@@ -44,6 +45,7 @@ class Drive:
 
     __slots__ = ("_drive",)
 
+    @public
     def __init__(
         self,
         device: Part | None = None,

@@ -58,6 +58,10 @@ class Unit:
         number = float(found[1].replace(",", "").replace("_", ""))
         return self._positive(where, given, number * size)
 
+    def given(self, where: str, value: str | None) -> float | None:
+        """The quantity `value` in its base unit; None for None."""
+        return None if value is None else self.parse(where, value)
+
     def _size_of(self, unit: str) -> float | None:
         """Size of a unit in base units: "K IOPS", "µs" with either sign."""
         if not self.units:
@@ -98,6 +102,8 @@ def _joined(unit: str) -> str:
 
 
 TIME = Unit("a time", {"us": 1e-6, "ns": 1e-9, "ms": 1e-3, "s": 1.0}, "80us")
+#: Of pauses and deadlines.
+LONG_TIME = Unit("a time", {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60, "h": 3600}, "5min")
 SIZE = Unit("a size", _SIZES, "960GB")
 BANDWIDTH = Unit("a rate", {f"{unit}/s": size for unit, size in _SIZES.items()}, "6500MB/s")
 IOPS = Unit(
@@ -107,6 +113,22 @@ IOPS = Unit(
     only="IOPS",
 )
 RATIO = Unit("a number", {}, "4.2")
+
+
+def share(where: str, value: str | float, most: float) -> float:
+    """A share from 0 to `most`, such as "60%" or 0.6. Raises `InputError`.
+
+    >>> share("--fill", "60%", 1), share("--fill", 0.6, 1)
+    (0.6, 0.6)
+    """
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= most:
+        raise InputError(f'{where} {value}: a share from 0% to {most:.0%}, such as "60%"')
+    return number
 
 
 def time_text(seconds: float) -> str:

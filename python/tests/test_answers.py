@@ -44,7 +44,7 @@ def test_cost_of_several_takes_the_cheapest(results):
         ({"device_dollar": 1}, "device_dollar: no price is called so; prices: device_dollars"),
         ({}, "prices are missing"),
         ({"need": "iosp=5"}, "did you mean iops"),
-        ({"against": "p98", "device_dollars": 1}, "--against p98"),
+        ({"against": "p98", "device_dollars": 1}, 'against="p98"'),
     ],
 )
 def test_wrong_costs_are_refused(results, arguments, said):

@@ -164,7 +164,7 @@ def test_an_override_moves_the_result_in_the_right_direction(small):
         ({"experiment": "missing.toml"}, "missing.toml"),
         ({"cleaning": {"policy": "greedy"}}, "cleaning"),
         ({"set": {"device.chanels": 4}}, "chanels"),
-        ({"set": {"device.channels": {"a": 1}}}, "set device.channels"),
+        ({"set": {"device.channels": {"a": 1}}}, 'set={"device.channels"'),
         ({"set": {"device.channels": True}}, "device.channels"),
         ({"set": {"device.channels": 4.5}}, "device.channels"),
         ({"set": {"device.timing.read": "30parsecs"}}, "30parsecs"),

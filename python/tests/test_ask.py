@@ -1,7 +1,6 @@
 """What a person has becomes a load and needs, rows come one by one, and wrong input is refused."""
 
 import json
-import shlex
 import signal
 import subprocess
 import sys
@@ -188,7 +187,10 @@ def test_the_command_repeats_the_row_to_the_bit(here, given, ssdlab):
     recorded(here / "it.parquet")
     done = ssdlab("ask", *given, "--device", "fast.toml", "--drives", 1, "--json", "-")
     row = json.loads(done.stdout)["offers"][0]
-    again = ssdlab(*shlex.split(row["command"])[1:], "--json", "-")
+    assert "\n" not in row["command"] and len(row["command"]) < 900
+    shell = ["sh", "-c", f"printf '%s\\0' {row['command']}"]
+    words_ = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")
+    again = ssdlab(*words_[1:-1], "--json", "-")
     assert again.returncode == 0, again.stderr
     results = json.loads(again.stdout)
     assert results["experiment"]["run"]["seed"] == row["seeds"][0]

@@ -40,7 +40,7 @@ def holds(quantity, value, rel=0.1):
 def test_the_cache_and_the_rates_of_a_known_drive_are_found(cliff):
     _, found, notes, keys = cliff
     # As long as folds go on beside the writes of the host.
-    told = package.cliff("samsung-980pro", 300e9)
+    told = package.cliff("samsung-980pro", "300GB")
     fast, direct = told.phases[:2]
     assert holds(found["cache"], CACHE), found["cache"]
     assert holds(found["fast"], fast.bytes_per_s, 0.03), found["fast"]

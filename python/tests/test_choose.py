@@ -32,15 +32,15 @@ def choose(path, **given):
 
 def test_the_cheapest_that_meets_the_goals_comes_first(here):
     path = recorded(here / "mixed.parquet")
-    easy = choose(path, p99_us=1e6)
+    easy = choose(path, p99="1s")
     assert [it.drive for it in easy.offers] == ["slow.toml", "fast.toml"]
     assert easy.best.dollars == 100 and all(it.meets for it in easy.offers)
-    hard = choose(path, p99_us=4000.0)
+    hard = choose(path, p99="4ms")
     assert hard.best.drive == "fast.toml" and hard.best.dollars == 300
     assert "p99 is " in hard.offers[-1].why and "not 4.00" in hard.offers[-1].why
     by_need = choose(path, need="read.p50=4ms")
     assert by_need.best.drive == "fast.toml" and "read.p50 is " in by_need.offers[-1].why
-    assert choose(path, p99_us=1.0).best is None
+    assert choose(path, p99="1us").best is None
     assert len(easy.best.trial.found) >= 3, "the best is tried with several seeds"
 
 
@@ -55,7 +55,7 @@ def test_prices_that_change_the_answer_do_and_older_ones_say_when_they_are_of(he
     )
     own.write_text(text)
     drives = [str(here / f"{name}.toml") for name in rows]
-    asked = {"device": drives, "p99_us": 1e6, "prices": {}, "catalogue": own}
+    asked = {"device": drives, "p99": "1s", "prices": {}, "catalogue": own}
     found = choose(path, **asked)
     assert found.best.drive == drives[0] and found.priced() == ["2024-03"]
     assert not found.best.is_assumed

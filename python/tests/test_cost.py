@@ -234,14 +234,8 @@ def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
         "--five-minute", 48, "--json", "bill.json", "--plot", "bill.png",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for words in (
-        "device_dollars = 600",
-        "(binding)",
-        "break-even interval",
-        "$/TB written",
-        "pue",
-    ):
-        assert words in done.stdout
+    for it in ("device_dollars = 600", "(binding)", "break-even interval", "$/TB written", "pue"):
+        assert it in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     found = json.loads((tmp_path / "bill.json").read_text())
     (row,) = found["designs"]

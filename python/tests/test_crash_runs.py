@@ -83,7 +83,7 @@ def test_the_function_finds_what_the_command_finds(crash, tmp_path):
         ({"app": "nothing"}, "there are btrfs, copy, direct"),
         ({"app": "copy", "points": 0}, "points is 0; it must be at least 1"),
         ({"app": "copy", "draws": -1}, "draws is -1; it must be at least 0"),
-        ({"app": "copy", "timeout_seconds": 0}, "timeout_seconds is 0; it must be above 0"),
+        ({"app": "copy", "timeout": "0s"}, 'timeout = "0s": a time is above 0'),
         ({"command": "true", "check": "true", "on": "ext3"}, "choose from ext4, loop, nbd"),
         ({"app": "copy", "device": "nothing"}, "nothing"),
     ],

@@ -12,23 +12,11 @@ import pytest
 import ssdlab
 
 MODULES = [
-    "ssdlab",
-    "ssdlab.catalogue",
-    "ssdlab.cleaners.conformance",
-    "ssdlab.comparison",
-    "ssdlab.units",
-    "ssdlab.placement",
-    "ssdlab.placement.command",
-    "ssdlab.placement.drive",
-    "ssdlab.placement.own",
-    "ssdlab.results",
-    "ssdlab.units",
-    "ssdlab.running",
-    "ssdlab.settings",
-    "ssdlab.sizing",
-    "ssdlab.sweeps.run",
-    "ssdlab.trace",
-]
+    "ssdlab", "ssdlab.arguments", "ssdlab.catalogue", "ssdlab.cleaners.conformance",
+    "ssdlab.comparison", "ssdlab.units", "ssdlab.placing", "ssdlab.placing.command",
+    "ssdlab.placing.drive", "ssdlab.placing.own", "ssdlab.results", "ssdlab.running",
+    "ssdlab.settings", "ssdlab.sizing", "ssdlab.sweeps.run", "ssdlab.trace",
+]  # fmt: skip  # fmt: skip
 #: Without an example that runs: they need a device, a socket, or write a page.
 WITHOUT = {"calibrate", "serve", "serve_exports", "report"}
 

@@ -13,7 +13,7 @@ SQLITE = Path(__file__).parents[2] / "examples" / "traces" / "sqlite.parquet"
 ANSWERS = {
     "costs": lambda results: ssdlab.cost(results, device_dollars=400),
     "cliff": lambda _: ssdlab.cliff("samsung-980pro", set={"device.scale": 64}),
-    "placed": lambda _: ssdlab.place(SQLITE),
+    "placed": lambda _: ssdlab.placement(SQLITE),
 }
 
 

@@ -94,12 +94,8 @@ def test_every_crate_has_the_version_and_licence_of_the_package():
 
 def test_every_crate_that_is_a_library_can_be_packaged(tmp_path):
     words = [
-        "cargo",
-        "package",
-        "--workspace",
-        "--exclude=ssdlab-bindings",
-        "--exclude=ssdlab-capi",
-    ]
+        "cargo", "package", "--workspace", "--exclude=ssdlab-bindings", "--exclude=ssdlab-capi",
+    ]  # fmt: skip
     words += ["--no-verify", "--allow-dirty", "--offline", f"--target-dir={tmp_path}"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr

@@ -132,14 +132,9 @@ def test_the_command_prints_draws_and_writes(ssdlab, tmp_path):
     (item,) = json.loads((tmp_path / "items.json").read_text())["items"]
     assert item["item"] == "diskspd"
     assert set(item["rows"][0]) == {
-        "name",
-        "published",
-        "simulated",
-        "difference_percent",
-        "tolerance_percent",
-        "verdict",
+        "name", "published", "simulated", "difference_percent", "tolerance_percent", "verdict",
         "note",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

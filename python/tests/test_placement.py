@@ -14,7 +14,7 @@ from placed_traces import PAGES, row, skewed_at, written
 import ssdlab
 from ssdlab import InputError
 from ssdlab._core import PolicyError
-from ssdlab.placement import View, WriteRequest
+from ssdlab.placing import View, WriteRequest
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_published_cache_is_repeated() -> None:
 
 
 def test_placement_helps_where_lifetimes_differ(skewed: Path) -> None:
-    found = ssdlab.place(skewed, handles=2, isolation=["initial", "persistent"])
+    found = ssdlab.placement(skewed, handles=2, isolation=["initial", "persistent"])
     none = row(found, "none")
     assert none.dlwa is not None and none.dlwa > 2
     for policy in ("address", "hint", "lifetime", "clairvoyant"):
@@ -60,7 +60,7 @@ def test_no_gain_is_an_answer(even: Path, ssdlab: Any) -> None:
 
 
 def test_accounts_add_up(skewed: Path) -> None:
-    found = ssdlab.place(skewed, handles=4, isolation=["initial", "persistent"])
+    found = ssdlab.placement(skewed, handles=4, isolation=["initial", "persistent"])
     for it in found.rows:
         assert sum(handle["host_bytes"] for handle in it.handles) == it.host_bytes
         assert sum(handle["relocated_bytes"] for handle in it.handles) == it.relocated_bytes
@@ -71,31 +71,31 @@ def test_accounts_add_up(skewed: Path) -> None:
 
 def test_more_data_cost_more_and_placement_gives_room_back(skewed: Path) -> None:
     levels = [0.6, 0.8, 1.0]
-    found = ssdlab.place(skewed, handles=2, utilisation=levels, isolation="persistent")
+    found = ssdlab.placement(skewed, handles=2, utilisation=levels, isolation="persistent")
     without = [found.none(level).dlwa or 0 for level in levels]
     assert without == sorted(without) and without[2] > without[0]
     assert found.fuller is None or "full" in found.fuller
 
 
 def test_more_spare_space_costs_less(skewed: Path) -> None:
-    little, much = (ssdlab.place(skewed, handles=2, spare=spare) for spare in (0.1, 0.4))
+    little, much = (ssdlab.placement(skewed, handles=2, spare=spare) for spare in (0.1, 0.4))
     assert (row(little, "none").dlwa or 0) > (row(much, "none").dlwa or 0) + 0.5
 
 
 def test_few_units_are_warned_of_and_then_refused(skewed: Path) -> None:
-    found = ssdlab.place(skewed, handles=8, units=100, isolation=["initial", "persistent"])
+    found = ssdlab.placement(skewed, handles=8, units=100, isolation=["initial", "persistent"])
     kinds = dict(found.warnings)
     assert {"units_few", "unit_small", "spare_in_open_units"} <= set(kinds)
     refused = row(found, "lifetime", isolation="persistent")
     assert refused.dlwa is None and "open at once" in (refused.refused or "")
-    many = ssdlab.place(skewed, handles=2, units=1000)
+    many = ssdlab.placement(skewed, handles=2, units=1000)
     assert "spare_in_open_units" not in dict(many.warnings)
 
 
 def test_without_placement_it_agrees_with_a_plain_run(skewed: Path) -> None:
     units, rows = 256, 8
     flash = units * rows * 3 * 16384
-    found = ssdlab.place(skewed, handles=2, units=units, spare=flash / (4096 * PAGES) - 1)
+    found = ssdlab.placement(skewed, handles=2, units=units, spare=flash / (4096 * PAGES) - 1)
     one = ("channels", "dies_per_package", "planes_per_die", "packages_per_channel")
     drive = dict.fromkeys(one, 1) | {
         "blocks_per_plane": units,
@@ -114,7 +114,7 @@ def test_without_placement_it_agrees_with_a_plain_run(skewed: Path) -> None:
 
 
 def test_threads_change_nothing(skewed: Path) -> None:
-    one, two = (ssdlab.place(skewed, handles=3, threads=count) for count in (1, 3))
+    one, two = (ssdlab.placement(skewed, handles=3, threads=count) for count in (1, 3))
     assert one.to_dict() == two.to_dict()
 
 
@@ -146,7 +146,7 @@ def test_a_policy_of_ones_own_conforms_and_gains(
     skewed: Path, kind: type[ssdlab.Placement]
 ) -> None:
     assert ssdlab.check_placement(kind).passed
-    found = ssdlab.place(skewed, handles=2, isolation="persistent", policy=kind())
+    found = ssdlab.placement(skewed, handles=2, isolation="persistent", policy=kind())
     own = row(found, "own")
     assert own.gain is not None and own.gain > 1.05
 
@@ -156,7 +156,7 @@ def test_a_policy_that_puts_all_in_one_place_is_no_placement(skewed: Path) -> No
         def place(self, request: WriteRequest, view: View) -> int:
             return 0
 
-    found = ssdlab.place(skewed, handles=2, policy=One())
+    found = ssdlab.placement(skewed, handles=2, policy=One())
     assert row(found, "own").dlwa == row(found, "none").dlwa
     assert row(found, "own").gain == 1.0
 
@@ -171,9 +171,9 @@ def test_a_policy_that_fails_names_the_write(skewed: Path) -> None:
             raise KeyError("it")
 
     with pytest.raises(PolicyError, match=r"returned handle 2 at write 0 \(4096 bytes"):
-        ssdlab.place(skewed, handles=2, policy=Wrong())
+        ssdlab.placement(skewed, handles=2, policy=Wrong())
     with pytest.raises(PolicyError, match="raised at write 0"):
-        ssdlab.place(skewed, handles=2, policy=Raises())
+        ssdlab.placement(skewed, handles=2, policy=Raises())
     with pytest.raises(PolicyError, match="FAILED"):
         ssdlab.check_placement(Wrong)
     with pytest.raises(InputError, match="place"):

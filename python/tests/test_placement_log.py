@@ -12,7 +12,7 @@ from placed_traces import PAGES, row, skewed_at, written
 import ssdlab
 from ssdlab import InputError
 from ssdlab._core import PolicyError
-from ssdlab.placement import Zones
+from ssdlab.placing import Zones
 
 UNITS, ROWS = 256, 8
 FLASH = UNITS * ROWS * 3 * 16384
@@ -43,7 +43,7 @@ def plain(trace: Path, **more: Any) -> float:
 
 
 def placed(trace: Path, **options: Any) -> ssdlab.Placed:
-    return ssdlab.place(trace, units=UNITS, spare=FLASH / (4096 * PAGES) - 1, **options)
+    return ssdlab.placement(trace, units=UNITS, spare=FLASH / (4096 * PAGES) - 1, **options)
 
 
 def test_a_rule_that_is_printed_gains_as_much_in_a_plain_run(skewed: Path) -> None:

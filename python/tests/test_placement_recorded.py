@@ -79,7 +79,7 @@ def confirmed(name: str, directory: Path, tolerance: float, rules: int) -> None:
     rows = -(-int(pages * 4096 * (1 + SPARE)) // (UNITS * 3 * 16384))
     spare = UNITS * rows * 3 * 16384 / (4096 * pages) - 1
     options = {"handles": 4, "isolation": "persistent"}
-    found = ssdlab.place(trace, units=UNITS, spare=spare, **options)
+    found = ssdlab.placement(trace, units=UNITS, spare=spare, **options)
     by_policy = {it.policy: it for it in found.rows}
     none = by_policy["none"].dlwa
     before = plain(trace, pages, rows)

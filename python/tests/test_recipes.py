@@ -132,16 +132,8 @@ def packages(*names):
 @pytest.mark.nightly
 def test_a_checkout_in_which_the_recipes_were_followed_works(followed):
     tables = [
-        "test",
-        "--locked",
-        "-p",
-        "ssdlab-lab",
-        "--test",
-        "tests",
-        "--",
-        "reference::",
-        "traces::",
-    ]
+        "test", "--locked", "-p", "ssdlab-lab", "--test", "tests", "--", "reference::", "traces::",
+    ]  # fmt: skip
     cargo(*tables, cwd=followed, SSDLAB_UPDATE="1")
     cargo(
         "test",

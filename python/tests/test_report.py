@@ -100,17 +100,9 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     page = read(tmp_path / "r.html")
     assert page.sections == [
-        "latency",
-        "time",
-        "over-time",
-        "flash",
-        "wear",
-        "energy",
-        "units",
-        "operations",
-        "experiment",
-        "trust",
-    ]
+        "latency", "time", "over-time", "flash", "wear", "energy", "units", "operations",
+        "experiment", "trust",
+    ]  # fmt: skip
     assert page.headings[0] == verdict(Results.load(runs / "a")).sentence
     results = json.loads((runs / "a" / "results.json").read_text())
     amplification = results["flash"]["write_amplification_bytes"]

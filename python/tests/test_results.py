@@ -6,17 +6,9 @@ import ssdlab
 
 KINDS = ("read", "write", "trim", "flush", "all")
 LATENCY = {
-    "requests",
-    "bytes",
-    "mean_us",
-    "std_us",
-    "min_us",
-    "max_us",
-    "iops",
-    "mb_per_s",
-    "percentiles_us",
-    "breakdown_us",
-}
+    "requests", "bytes", "mean_us", "std_us", "min_us", "max_us", "iops", "mb_per_s",
+    "percentiles_us", "breakdown_us",
+}  # fmt: skip
 PERCENTILES = ["50", "90", "95", "99", "99.9", "99.99", "99.999"]
 BREAKDOWN = {"host_queue", "host_link", "unit_wait", "cleaning_wait", "bus", "cell"}
 
@@ -35,20 +27,9 @@ def results():
 
 def test_top_level_keys(results):
     assert set(results) >= {
-        "schema",
-        "version",
-        "experiment",
-        "capacity_bytes",
-        "simulated_seconds",
-        "elapsed",
-        "host",
-        "flash",
-        "wear",
-        "health",
-        "workload",
-        "units",
-        "time_series",
-    }
+        "schema", "version", "experiment", "capacity_bytes", "simulated_seconds", "elapsed", "host",
+        "flash", "wear", "health", "workload", "units", "time_series",
+    }  # fmt: skip
     assert results.schema == 1
     assert results.capacity_bytes % 4096 == 0 < results.capacity_bytes
     assert results.version == ssdlab.__version__
@@ -89,20 +70,10 @@ def test_classes_keys(results):
 
 def test_flash_and_wear_keys(results):
     assert set(results.flash) >= {
-        "page_reads",
-        "page_programs",
-        "block_erases",
-        "copy_backs",
-        "pages_moved",
-        "pages_migrated",
-        "host_pages_read",
-        "host_pages_written",
-        "host_bytes_written",
-        "bytes_programmed",
-        "write_amplification",
-        "write_amplification_bytes",
-        "cleaning",
-    }
+        "page_reads", "page_programs", "block_erases", "copy_backs", "pages_moved",
+        "pages_migrated", "host_pages_read", "host_pages_written", "host_bytes_written",
+        "bytes_programmed", "write_amplification", "write_amplification_bytes", "cleaning",
+    }  # fmt: skip
     assert set(results.flash.cleaning) >= {
         "blocks_cleaned",
         "efficiency",
@@ -110,13 +81,9 @@ def test_flash_and_wear_keys(results):
         "busy_us",
     }
     assert set(results.wear) >= {
-        "mean_erases",
-        "std_erases",
-        "max_erases",
-        "mean_remaining",
-        "std_remaining",
+        "mean_erases", "std_erases", "max_erases", "mean_remaining", "std_remaining",
         "expired_blocks",
-    }
+    }  # fmt: skip
 
 
 def test_health_has_the_words_of_the_log(results):

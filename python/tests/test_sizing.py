@@ -76,9 +76,9 @@ def test_each_goal_decides(given):
 
     easy = least(years=0.0002)
     assert easy < least(years=0.0008)
-    assert least(years=0.0002, p99_us=1.0) is None
-    assert least(years=0.0002, p999_us=1.0) is None
-    assert least(years=0.0002, capacity_bytes=5e8) > easy
+    assert least(years=0.0002, p99="1us") is None
+    assert least(years=0.0002, p999="1us") is None
+    assert least(years=0.0002, capacity="500MB") > easy
 
 
 def test_when_no_drive_suffices_the_reasons_are_given(given, ssdlab, tmp_path):
@@ -121,12 +121,12 @@ def test_writes_at_one_instant_have_no_rate(given, tmp_path):
 def test_a_trace_of_two_requests_is_answered_and_said_to_be_short(given, tmp_path):
     """It takes longer to begin a trace than to send two requests: it is not begun for ever."""
     two = recorded(tmp_path / "two.parquet", requests=2, reads=0.0)
-    found = sizing.size(two, device=given["device"], p99_us=1e6, drives=1)
+    found = sizing.size(two, device=given["device"], p99="1s", drives=1)
     assert found.best is not None and found.fit.loops <= 10_000
     words = " ".join(found.fit.words)
     assert "Short: the trace has 2 requests" in words and "overwritten twice at random" in words
     assert "Not judged: the lifetime" in words and [it.figure for it in found.goals] == ["p99_us"]
-    long = sizing.size(given["trace"], device=given["device"], p99_us=1e6, drives=1).fit.words
+    long = sizing.size(given["trace"], device=given["device"], p99="1s", drives=1).fit.words
     assert not any(it.startswith("Short") for it in long)
 
 
@@ -189,7 +189,7 @@ def test_a_lifetime_that_is_not_told_does_not_meet_what_another_design_misses(gi
 
 
 def test_the_figure_has_a_line_for_each_number_of_drives_and_the_goal(given):
-    found = sizing.size(years=0.0001, p99_us=1e5, **given)
+    found = sizing.size(years=0.0001, p99="100ms", **given)
     drawn = figures.over_flash(found, "p99_us")
     assert [line.name for line in drawn.lines()] == ["1 drive", "2 drives", "goal"]
     assert svg.figure(drawn)
@@ -211,7 +211,7 @@ def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
     )  # fmt: skip
 
     def first(*assignments):
-        asked = {"trace": wide, "drives": 1, "p99_us": 1e6, "set": assignments}
+        asked = {"trace": wide, "drives": 1, "p99": "1s", "set": assignments}
         found = sizing.size(device=given["device"], **asked)
         return found.trials[0].known("amplification"), " ".join(found.fit.words)
 
@@ -226,5 +226,5 @@ def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
 def test_a_recorded_trace(given):
     trace = Path(__file__).resolve().parents[3] / "shared/traces/msr_hm_0_sample1000.csv.zst"
     small = given["device"]
-    found = sizing.size(trace, p99_us=20_000, years=0.1, drives=1, device=small)
+    found = sizing.size(trace, p99="20ms", years=0.1, drives=1, device=small)
     assert found.best is not None and found.best.mean("years") > 0.1

@@ -12,19 +12,9 @@ import ssdlab
 
 #: Modules that a start must not import: each takes as long as the start of Python, or nearly so.
 HEAVY = {
-    "asyncio",
-    "email",
-    "html",
-    "http",
-    "jsonschema",
-    "matplotlib",
-    "multiprocessing",
-    "numpy",
-    "secrets",
-    "ssl",
-    "tempfile",
-    "traceback",
-}
+    "asyncio", "email", "html", "http", "jsonschema", "matplotlib", "multiprocessing", "numpy",
+    "secrets", "ssl", "tempfile", "traceback",
+}  # fmt: skip
 #: Draws tables, and takes as long as click.
 RICH = "rich"
 #: Modules beyond the modules of a bare Python.

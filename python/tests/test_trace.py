@@ -14,21 +14,9 @@ import pytest
 import ssdlab as package
 
 KEYS = [
-    "format",
-    "requests",
-    "reads",
-    "writes",
-    "trims",
-    "flushes",
-    "read_share",
-    "mean_bytes",
-    "footprint_bytes",
-    "span_bytes",
-    "duration_seconds",
-    "devices",
-    "backward_steps",
-    "skipped",
-]
+    "format", "requests", "reads", "writes", "trims", "flushes", "read_share", "mean_bytes",
+    "footprint_bytes", "span_bytes", "duration_seconds", "devices", "backward_steps", "skipped",
+]  # fmt: skip
 SMALL = "0.5 0 0 8 1\n1.25 1 64 16 0\n1.0 0 8 8 0\n"
 
 # Real traces, which lie beside the repository where there are any.

@@ -9,9 +9,9 @@ from small_drives import FAST, recorded
 
 import ssdlab
 from ssdlab import under_load
+from ssdlab.explaining import metric
 from ssdlab.reports import one
 from ssdlab.under_load import BOUNDED, RATED, SIMULATED, STATED, UNKNOWN, Figure
-from ssdlab.why import metric
 
 #: Difference of two answers to one question.
 WITHIN = 0.03
@@ -95,7 +95,7 @@ def test_ten_questions_have_one_answer_each(seed, tmp_path, monkeypatch):
     if daily:
         rated = ssdlab.endurance(drive, "client", trace=trace)
         life["endurance"] = rated.life_years.known
-        placed = ssdlab.place(trace, device=drive, handles=2, threads=1)
+        placed = ssdlab.placement(trace, device=drive, handles=2, threads=1)
         bound = placed.years(placed.none(1.0))
         assert bound.kind == BOUNDED
     if figures["run"].life_years.kind == SIMULATED and daily:

@@ -67,21 +67,9 @@ def test_an_option_takes_the_same_everywhere():
 
 def test_every_command_that_prepares_drives_can_do_so_anew():
     prepares = {
-        "run",
-        "why",
-        "compare",
-        "sweep",
-        "size",
-        "choose",
-        "ask",
-        "plan",
-        "consolidate",
-        "protect",
-        "endurance",
-        "cliff",
-        "retention",
-        "pts",
-    }
+        "run", "why", "compare", "sweep", "size", "choose", "ask", "plan", "consolidate", "protect",
+        "endurance", "cliff", "retention", "pts",
+    }  # fmt: skip
     assert {name for name, it in COMMANDS.items() if "--no-cache" in options(it)} == prepares
 
 

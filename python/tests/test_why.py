@@ -7,8 +7,8 @@ import pytest
 
 from ssdlab import InputError, Results
 from ssdlab.comparison import grid
+from ssdlab.explaining import changes, intervals, tried
 from ssdlab.running import layers_of
-from ssdlab.why import changes, intervals, tried
 
 #: A drive of 2008 that is simulated in no time, and one of today.
 OLD = {"device.blocks_per_plane": 64, "workload.requests": 4000}

@@ -27,10 +27,14 @@ pub(crate) fn keep(
 /// demands, as JSON text.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
-pub(crate) fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
+pub(crate) fn retention(
+    py: Python<'_>,
+    layers: Vec<PyLayer>,
+    class_name: String,
+) -> PyResult<String> {
     detached(py, || {
         let experiment = experiment(layers)?;
-        lab::retention(&experiment, &class)
+        lab::retention(&experiment, &class_name)
             .map(|it| it.to_string())
             .map_err(|error| error.to_string())
     })?

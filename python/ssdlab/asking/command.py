@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from ssdlab import asking, delivery, forms, interruption
+from ssdlab import asking, forms, interruption
 from ssdlab._core import InputError
 from ssdlab.asking import health as healths
 from ssdlab.choosing import InterruptedChoice, Offer
 from ssdlab.cli import drives as shared
 from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.outputs import Outputs
 
 
 @click.command(
@@ -65,12 +65,13 @@ def ask(
     keeps them. Or smartctl -j, nvme smart-log -o json: how long will this drive last? Exit status 1
     if no drive fits.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.ANSWER, forms.HEALTH)
+    outputs = Outputs(json_path, quiet, forms.ANSWER, forms.HEALTH)
     health = healths.of(what, flash, rated, drives) if load is None else None
     if health is not None:
-        _tell_health(health, need, json_path, quiet)
+        if need is not None:
+            raise InputError(f"--need {need}: {health.name} is of a drive; needs are of a load")
+        outputs.json(health.to_dict(), forms.HEALTH)
+        outputs.table(lambda: str(health))
         return
     question = asking.question(
         what,
@@ -85,7 +86,6 @@ def ask(
         volume=volume,
         seed=seed,
     )
-    is_shown = not quiet and json_path != "-"
     from ssdlab.asking import display
 
     head = [display.head(question)]
@@ -97,31 +97,12 @@ def ask(
 
     interrupted: InterruptedChoice | None = None
     try:
-        found = asking.answer(question, told if is_shown else None)
+        found = asking.answer(question, told if outputs.has_table else None)
     except InterruptedChoice as error:
         interrupted, found = error, asking.Answer(question, error.choice)
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.ANSWER)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif is_shown:
-        click.echo("".join((*head, display.end(found))), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: "".join((*head, display.end(found))))
     if interrupted is not None:
         raise interruption.Interrupted(interrupted.said) from interrupted
     if found.choice.best is None:
         sys.exit(1)
-
-
-def _tell_health(
-    health: healths.Health, need: str | None, json_path: str | None, quiet: bool
-) -> None:
-    if need is not None:
-        raise InputError(f"--need {need}: {health.name} is of a drive; needs are of a load")
-    text = json.dumps(health.to_dict(), indent=2) + "\n"
-    if json_path not in (None, "-"):
-        delivery.write(Path(str(json_path)), text, forms.HEALTH)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        click.echo(str(health), nl=False)

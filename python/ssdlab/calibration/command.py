@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from ssdlab.calibration import MODEL, SOURCES, recipes
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
-from ssdlab.charts import matplotlib
 from ssdlab.cli.options import ALLOW_CODE, FORCE, JSON, QUIET, ExamplesFirst
+from ssdlab.cli.outputs import Outputs
 from ssdlab.trace.command import _errors, reading_options
 from ssdlab.units import SIZE
 
@@ -148,12 +147,7 @@ def calibrate(
         raise click.UsageError("TARGET is missing: what to measure, or results; or --recipe NAME")
     if out is not None:
         delivery.refuse(out, forms.CALIBRATED)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((plot, forms.PICTURE), (json_file, forms.CALIBRATION)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.CALIBRATION, plot=plot)
     own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
     own |= {"allow_code", "time_scale", "subtract_way"}
     reading = {key: value for key, value in options.items() if key not in own}
@@ -163,7 +157,7 @@ def calibrate(
         if sizes != sorted(set(sizes)):
             raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
     if any(map(recipes.is_fit, options["fit"])):
-        _fit_of_recipe(ctx, Path(target), out, plot, json_path, quiet, options)
+        _fit_of_recipe(ctx, Path(target), outputs, options)
         return
     if plot is not None and MODEL in options["fit"]:
         raise click.UsageError(f"--plot draws points of a law; --fit {MODEL} has none")
@@ -182,17 +176,12 @@ def calibrate(
     everything = found.to_dict()
     if out is not None:
         delivery.write(out, found.toml(), forms.CALIBRATED)
-    text = json.dumps(everything, indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.CALIBRATION)
+    from ssdlab.calibration import display
+
+    outputs.json(everything)
     if plot is not None:
         found.plot(plot)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.calibration import display
-
-        click.echo(display.table(everything, sys.stdout), nl=False)
+    outputs.table(lambda: display.table(everything, sys.stdout))
 
 
 def _given(ctx: click.Context) -> set[str]:
@@ -229,10 +218,7 @@ def _recipe(
 def _fit_of_recipe(
     ctx: click.Context,
     target: Path,
-    out: Path | None,
-    plot: Path | None,
-    json_path: str | None,
-    quiet: bool,
+    outputs: Outputs,
     options: dict[str, Any],
 ) -> None:
     """Measurements of the scripts of a recipe."""
@@ -242,12 +228,7 @@ def _fit_of_recipe(
     allowed = {"target", "fit", "json_path", "time_scale", "quiet", FORCE}
     _no_effect(ctx, allowed, f"--fit {words[0]}")
     found = recipes.fit(words[0], target, options["time_scale"])
-    text = json.dumps(found, indent=2) + "\n"
-    if json_path not in (None, "-"):
-        delivery.write(Path(str(json_path)), text, forms.CALIBRATION)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.calibration import display
+    from ssdlab.calibration import display
 
-        click.echo(display.table(found, sys.stdout), nl=False)
+    outputs.json(found)
+    outputs.table(lambda: display.table(found, sys.stdout))

@@ -15,23 +15,25 @@ def categories() -> Sequence[str]:
     return [*_core.list_categories(), FIGURES]
 
 
-def list(what: str) -> dict[str, str]:
-    """The names in the category `what`, each with its one-line summary.
+def list(category: str) -> dict[str, str]:
+    """The names in a category, each with its one-line summary.
 
-    `what` is one of "devices", "cleaners", "workloads", "formats", "links", "cells", "warnings",
-    "keys", "figures". Raises `InputError`, with the valid categories, for any other.
+    `category` is one of "devices", "cleaners", "workloads", "formats", "links", "cells",
+    "warnings", "keys", "figures". Raises `InputError`, with the valid categories, for any other.
 
     >>> import ssdlab
     >>> "agrawal2008" in ssdlab.list("devices")
     True
     """
-    if what == FIGURES:
+    if category == FIGURES:
         from ssdlab.paper import ITEMS
 
         return {name: module.SUMMARY for name, module in ITEMS.items()}
-    entries = _core.list(what)
+    entries = _core.list(category)
     if entries is None:
-        raise _core.InputError(f'"{what}" is not a category; choose from {", ".join(categories())}')
+        raise _core.InputError(
+            f'"{category}" is not a category; choose from {", ".join(categories())}'
+        )
     from ssdlab import plugins
 
-    return plugins.names(what) | dict(entries) if what in plugins.GROUPS else dict(entries)
+    return plugins.names(category) | dict(entries) if category in plugins.GROUPS else dict(entries)

@@ -110,8 +110,8 @@ class Choice(arrow.Table):
 def choose(
     trace: str | os.PathLike[str] | Load,
     *,
-    p99_us: float | None = None,
-    p999_us: float | None = None,
+    p99: str | None = None,
+    p999: str | None = None,
     years: float | None = None,
     need: str | Need | None = None,
     device: str | Sequence[str] = (),
@@ -122,21 +122,21 @@ def choose(
     set: Mapping[str, Any] | Sequence[str] = (),
     columns: str | None = None,
     seed: int = 42,
-    told: Told | None = None,
+    progress: Told | None = None,
 ) -> Choice:
     """Try all drives of the catalogue under a trace or another load, in order of cost.
 
-    `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the minimum
-    lifetime, by default 5 if a run or a rating yields one; `need` further ones as `ssdlab cost` has
-    them: "gb=3000,read.p99=1ms". `device` names presets or files instead of the catalogue, `drives`
-    how many of one kind may be striped, `set` keys of all runs, `prices` dollars by drive instead
-    of the catalogue's, `power_dollars_per_kwh` adds the cost of their power over the years; rows of
-    the file `catalogue` replace shipped ones. `told` is called with each row, the number of rows so
-    far and the total. Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so
-    far at Ctrl-C.
+    `p99` and `p999` are limits over all requests, such as "2ms"; `years` is the minimum lifetime,
+    by default 5 if a run or a rating yields one; `need` further ones as `ssdlab cost` has them:
+    "gb=3000,read.p99=1ms". `device` names presets or files instead of the catalogue, `drives` how
+    many of one kind may be striped, `set` keys of all runs, `prices` dollars by drive instead of
+    the catalogue's, `power_dollars_per_kwh` adds the cost of their power over the years; rows of
+    the file `catalogue` replace shipped ones. `progress` is called with each row, the number of
+    rows so far and the total. Raises `InputError` for wrong input, and `InterruptedChoice` with the
+    rows so far at Ctrl-C.
 
     >>> import ssdlab
-    >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
+    >>> ssdlab.choose("FILE", p99="2ms", need="gb=3000").best.drive  # doctest: +SKIP
     """
     load = trace if isinstance(trace, Load) else Load.of(Path(trace), columns)
     assignments = layers.assigned(set)
@@ -146,8 +146,8 @@ def choose(
     chosen = named([device] if isinstance(device, str) else device, rows)
     terms = terms_of(limit, prices or {}, power_dollars_per_kwh, chosen, rows)
     names = chosen or [*rows]
-    limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
-    goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
+    limits = sizing.latency_limits(p99, p999) | need.latencies_us
+    goals = [Goal(figure, limit) for figure, limit in limits.items()]
     refuse_contradictions(goals)
     # A closed loop writes as fast as the drive allows: no drive lasts years.
     if years is not None or load.is_paced:
@@ -155,7 +155,7 @@ def choose(
     gigabytes = need.amounts.get("gb", 0.0)
     notes = remarks.notes(load, assignments)
     requested = Asked(load, goals, terms, gigabytes, drives, assignments, seed)
-    return among(names, requested, need, notes, told)
+    return among(names, requested, need, notes, progress)
 
 
 def among(

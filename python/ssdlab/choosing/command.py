@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from ssdlab import choosing, delivery, forms, interruption, sizing, terminal
+from ssdlab import choosing, forms, interruption, sizing, terminal
 from ssdlab.cli import drives as shared
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
+from ssdlab.cli.outputs import Outputs
 from ssdlab.costing import need as needs
-from ssdlab.units import TIME
 
 
 @click.command(
@@ -77,9 +76,7 @@ def choose(
     Each is simulated as it is sold, preconditioned and under the trace, with as few drives as meet
     the targets. Exit status 1 if none does.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.CHOICE)
+    outputs = Outputs(json_path, quiet, forms.CHOICE)
     from ssdlab.asking import what
 
     asked = what.load_of(trace, load, columns, assignments)
@@ -88,8 +85,8 @@ def choose(
         try:
             found = choosing.choose(
                 asked,
-                p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
-                p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
+                p99=p99,
+                p999=p999,
                 years=years,
                 need=needs.parse(texts),
                 device=drives,
@@ -99,19 +96,14 @@ def choose(
                 power_dollars_per_kwh=power_dollars_per_kwh,
                 set=assignments,
                 seed=seed,
-                told=None if bar is None else lambda _, done, all_: bar(done, all_),
+                progress=None if bar is None else lambda _, done, all_: bar(done, all_),
             )
         except choosing.InterruptedChoice as error:
             interrupted, found = error, error.choice
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.CHOICE)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.choosing import display
+    outputs.json(found.to_dict())
+    from ssdlab.choosing import display
 
-        click.echo(display.choice(found, sys.stdout), nl=False)
+    outputs.table(lambda: display.choice(found, sys.stdout))
     if interrupted is not None:
         raise interruption.Interrupted(interrupted.said) from interrupted
     if found.best is None:

@@ -6,7 +6,7 @@
 ...         return ssdlab.Clean(view.emptiest)
 >>> print(ssdlab.check_cleaner(Greedy()))  # doctest: +SKIP
 
-See docs/write-a-cleaner.md.
+See `ssdlab docs write-a-cleaner`.
 """
 
 from __future__ import annotations

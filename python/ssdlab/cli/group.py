@@ -32,7 +32,7 @@ class Place(NamedTuple):
 GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Commands": {
         "run": Place("running", "run", "simulate a workload on a drive"),
-        "why": Place("why", "why", "what limits a run, and which change helps, by simulation"),
+        "why": Place("explaining", "why", "what limits a run, and which change helps"),
         "compare": Place("comparison", "compare", "compare two results, devices or settings"),
         "ask": Place("asking", "ask", "which drive for a trace, results of fio, or words?"),
         "sweep": Place("sweeps", "sweep", "simulate many designs on all cores"),
@@ -52,7 +52,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "protect": Place("plans", "protect", "mirrors and parity: p99, losses and dollars of each"),
         "cost": Place("costing", "cost", "the cost of a requirement, at your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
-        "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
+        "placement": Place("placing", "placement", "would FDP or streams help a trace?"),
         "pts": Place("pts", "pts", "the industry's test of a drive: SNIA's PTS"),
         "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
         "retention": Place("unpowered", "retention", "will an unpowered drive keep its data?"),

@@ -16,7 +16,7 @@ from ssdlab import arrow
 from ssdlab._core import InputError
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Part, run
-from ssdlab.units import BANDWIDTH, SIZE, TIME
+from ssdlab.units import BANDWIDTH, LONG_TIME, SIZE, TIME, share
 
 #: Requests of a copy: size and queue depth.
 BLOCK, DEPTH = 128 * 1024, 32
@@ -114,23 +114,28 @@ class Cliff(arrow.Table):
 
 def cliff(
     device: Part,
-    copy_bytes: float | None = None,
+    copy: str | None = None,
     *,
-    fill: float = 0.0,
-    pause_seconds: float | None = None,
+    fill: str | float = 0.0,
+    pause: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     allow_code: bool = False,
 ) -> Cliff:
-    """Copy `copy_bytes` to a drive that is full to a share, `fill`: when does it slow down?
+    """Copy to a drive: when does it slow down?
 
-    `device` is a preset, a file or keys; without `copy_bytes` the free space is filled. After the
-    copy the drive may idle for `pause_seconds`: `recovered_bytes` is the SLC cache recovered. `set`
-    changes single keys. Raises `InputError` for wrong input.
+    `device` is a preset, a file or keys; `copy` the amount, such as "200GB", by default the free
+    space; `fill` the share of the drive with data. After the copy the drive may idle for a `pause`
+    such as "30s": `recovered_bytes` is the SLC cache recovered. `set` changes single keys. Raises
+    `InputError` for wrong input.
 
-    >>> found = ssdlab.cliff("samsung-980pro", 200e9)  # doctest: +SKIP
+    >>> found = ssdlab.cliff("samsung-980pro", "200GB")  # doctest: +SKIP
     >>> found.cliff_at_bytes, found.bytes_per_s  # doctest: +SKIP
     """
+    copy_bytes = SIZE.given("--copy", copy)
+    pause_seconds = LONG_TIME.given("--pause", pause)
+    if (fill := share("--fill", fill, 1.0)) == 1:
+        raise InputError("--fill 100%: no room is left for a copy")
     how: dict[str, Any] = {"device": device, "set": set, "seed": seed, "allow_code": allow_code}
     keys = Experiment(**how).to_dict()["device"]
     if keys.get("kind") != "ssd":

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from ssdlab import cliffs, delivery, forms, layers, terminal
-from ssdlab.charts import matplotlib
+from ssdlab import cliffs, forms, layers, terminal
 from ssdlab.cli import options
 from ssdlab.cli.options import PATH
-from ssdlab.units import SIZE, TIME
+from ssdlab.cli.outputs import Outputs
+from ssdlab.units import LONG_TIME
 
 
 @click.command(
@@ -75,72 +74,22 @@ def cliff(
     The copy is written in sequence where the drive holds nothing.
     """
     device = options.one_device(positional, named)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.CLIFF), (plot, forms.PICTURE)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
-    limit = None if within is None else _time("--within", within)
-    share = _share(fill)
-    size = None if copied is None else SIZE.parse("--copy", copied)
-    remainder = None if pause is None else _time("--pause", pause)
+    outputs = Outputs(json_path, quiet, forms.CLIFF, plot=plot)
+    limit = LONG_TIME.given("--within", within)
     with terminal.steps(sys.stderr, "copying", quiet):
         found = cliffs.cliff(
             device,
-            size,
-            fill=share,
-            pause_seconds=remainder,
-            set=_changes(assignments),
+            copied,
+            fill=fill,
+            pause=pause,
+            set=layers.as_mapping(assignments),
             seed=seed,
             allow_code=allow_code,
         )
-    text = json.dumps(found.to_dict(limit), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.CLIFF)
-    if plot is not None:
-        from ssdlab.cliffs import figures
+    from ssdlab.cliffs import display, figures
 
-        drawn = matplotlib.sheet([[figures.rates(found)]], "--plot")
-        matplotlib.save(plot, drawn)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.cliffs import display
-
-        click.echo(display.cliff(found, limit, sys.stdout), nl=False)
+    outputs.json(found.to_dict(limit))
+    outputs.draw(lambda: [[figures.rates(found)]])
+    outputs.table(lambda: display.cliff(found, limit, sys.stdout))
     if limit is not None and found.seconds > limit:
         sys.exit(1)
-
-
-def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
-    """The assignments as keys and values; the experiment checks their meaning."""
-    layers.from_options(assignments)
-    pairs = (it.split("=", 1) for it in assignments)
-    return {key.strip(): _value(value.strip()) for key, value in pairs}
-
-
-def _value(text: str) -> str:
-    return text.strip("\"'")
-
-
-def _share(text: str) -> float:
-    """A share such as 60% or 0.6, from 0 to below 1."""
-    from ssdlab._core import InputError
-
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise InputError(f'--fill {text}: expected a share from 0% to below 100%, such as "60%"')
-    return share
-
-
-def _time(option: str, text: str) -> float:
-    """A time in seconds; minutes are accepted too."""
-    words = text.strip()
-    if words.endswith("min") and words[:-3].strip().replace(".", "", 1).isdigit():
-        return float(words[:-3]) * 60
-    return TIME.parse(option, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,10 +11,10 @@ from typing import Any
 
 import click
 
-from ssdlab import _core, delivery, forms, layers, sources, terminal
-from ssdlab.charts import matplotlib
+from ssdlab import _core, forms, layers, sources, terminal
 from ssdlab.cli import completion
 from ssdlab.cli.options import JSON, PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.cli.outputs import Outputs
 from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import Layer, permitting
@@ -112,12 +111,7 @@ def compare(
     both sides are run under every condition, and each cell says whether B is better or worse, or
     that the data cannot tell.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.COMPARISON), (plot, forms.PICTURE)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.COMPARISON, plot=plot)
     if plot is not None and (measured.is_fio(a) or measured.is_fio(b)):
         raise click.UsageError(f"--plot {plot}: fio's JSON has no distribution to draw")
     if workers is not None and workers < 1:
@@ -152,21 +146,18 @@ def compare(
                 note = _default_load(sides)
         except Lost as error:
             raise click.ClickException(str(error)) from None
-    text = json.dumps(found.to_dict()) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.COMPARISON)
-    if plot is not None:
-        if over:
-            _draw_grid(plot, found)
-        else:
-            _draw(plot, found, (a, b))
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.comparison import display
+    outputs.json(found.to_dict())
+    from ssdlab.comparison import display
 
-        table = display.grid_table if over else display.compare_table
-        click.echo(table(found, sys.stdout) + note, nl=False)
+    if over:
+        from ssdlab.comparison import figures as of_grids
+
+        outputs.draw(lambda: [[of_grids.differences(found)]])
+    else:
+        how: dict[str, Any] = {"titled": False, "size": (8, 6.5), "heights": (3, 2)}
+        outputs.draw(lambda: _figures(found, (a, b)), **how)
+    table = display.grid_table if over else display.compare_table
+    outputs.table(lambda: table(found, sys.stdout) + note)
 
 
 def _is_whole(named: str) -> bool:
@@ -222,20 +213,10 @@ def _side(
     return Experiment._from_layers(permitting(own) if allow_code else own)
 
 
-def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:
-    """Draws the latency distributions of both sides, and their components."""
+def _figures(found: Comparison, named: tuple[str, str]) -> list[list[Any]]:
+    """The latency distributions of both sides, and their components."""
     both = [(Path(name).stem, it) for name, it in zip(named, found.results, strict=True)]
     latency = figures.latency(both)
     # If request kinds differ much, the curve of all requests is omitted.
     curves = [it for it in latency.series if it.name.split(",")[0] not in ("all", "trim")]
-    rows = [[replace(latency, series=curves)], [figures.breakdown(both)]]
-    sheet = matplotlib.sheet(rows, "--plot", titled=False, size=(8, 6.5), heights=(3, 2))
-    matplotlib.save(plot, sheet)
-
-
-def _draw_grid(plot: Path, found: grid.Grid) -> None:
-    """Draws the differences by condition."""
-    from ssdlab.comparison import figures as of_grids
-
-    rows: Sequence[Any] = [[of_grids.differences(found)]]
-    matplotlib.save(plot, matplotlib.sheet(rows, "--plot"))
+    return [[replace(latency, series=curves)], [figures.breakdown(both)]]

@@ -61,7 +61,7 @@ def ctl(socket: Path, words: tuple[str, ...], wait: float, quiet: bool) -> int:
     The answer is a line of JSON. To look: stats; health; about; counts; map; placement. To order:
     save; slow X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush
     all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; cut [off TIME]; age steady; age
-    N writes; next-unit HANDLE; reset. docs/live.md says what each does.
+    N writes; next-unit HANDLE; reset. `ssdlab docs live` says what each does.
     """
     answer = order(socket, " ".join(words), wait)
     if "error" in answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import delivery, forms, reading
-from ssdlab.charts import matplotlib
+from ssdlab import forms, reading
 from ssdlab.cli.options import JSON, PATH, QUIET, ExamplesFirst
+from ssdlab.cli.outputs import Outputs
 from ssdlab.costing import need as needs
 from ssdlab.costing.answer import calculate
 from ssdlab.costing.prices import KEYS, MEANING, from_options, option
@@ -92,29 +91,14 @@ def cost(
     come from [cost] in the experiment; options override it.
     """
     need, prices = needs.parse(texts), from_options(given)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.COST), (plot, forms.PICTURE)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.COST, plot=plot)
     with reading.of_files(*results):
         found = calculate(results, need, prices, against, dollars_per_gib)
-    text = json.dumps(found.to_dict(), indent=2)
-    if json_file is not None:
-        delivery.write(json_file, text + "\n", forms.COST)
-    if plot is not None:
-        from ssdlab.costing import figures
+    from ssdlab.costing import display, figures
 
-        drawn = figures.all_of(found.bills, found.on_front, found.against)
-        matplotlib.save(plot, matplotlib.sheet([[it] for it in drawn], "--plot"))
-    if json_path == "-":
-        click.echo(text)
-    elif not quiet:
-        from ssdlab.costing import display
-
-        click.echo(
-            display.shown(need, found.bills, found.on_front, found.against, sys.stdout), nl=False
-        )
+    rows = found.bills, found.on_front, found.against
+    outputs.json(found.to_dict())
+    outputs.draw(lambda: [[it] for it in figures.all_of(*rows)])
+    outputs.table(lambda: display.shown(need, *rows, sys.stdout))
     if found.cheapest is None:
         sys.exit(1)

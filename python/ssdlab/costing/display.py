@@ -50,7 +50,7 @@ def _warnings(bills: Sequence[Bill]) -> list[str]:
     for name in names:
         designs = [it.design.name for it in bills if name in it.design.warnings]
         of = f"{len(designs)} of {len(bills)} designs" if len(bills) > 1 else "the results"
-        stated.append(f"{name}: {of} (docs/warnings.md)")
+        stated.append(f"{name}: {of} (`ssdlab docs warnings`)")
     return stated
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import Any
 
 import click
 
-from ssdlab import delivery, forms, layers, sources
+from ssdlab import forms, layers, sources, units
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, JSON, PATH, QUIET, ExamplesFirst
+from ssdlab.cli.outputs import Outputs
 from ssdlab.crashes import EXT4, LOOP, NBD, OK, PLACES, apps, controls, run
 from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
 from ssdlab.interruption import SigtermInterrupts
@@ -172,21 +172,19 @@ def crash(
     The application runs once on the live device, and all its writes are recorded. For each
     power cut, images of the drive are made: all durable data, plus subsets of the writes in
     flight. The file system of each image is mounted and the checker run. The exit status is 1
-    if an image failed. Needs root and the programs listed in docs/crash.md.
+    if an image failed. Needs root and the programs listed by `ssdlab docs crash`.
     """
     given = _one_of(ctx)
-    share = None if unreadable is None else _share(unreadable)
-    if json_path not in (None, "-"):
-        form = forms.CRASHES if control is None else forms.CONTROLS
-        form = form if share is None else forms.DAMAGE
-        delivery.refuse(Path(str(json_path)), form)
+    share = None if unreadable is None else units.share("--unreadable", unreadable, 0.5)
+    form = forms.CRASHES if control is None else forms.CONTROLS
+    outputs = Outputs(json_path, quiet, form if share is None else forms.DAMAGE)
     if keep is not None:
         run.new_directory(keep)
     search = run.Search(points, draws, seed, workers, timeout)
     found: Any
     with SigtermInterrupts(), run.progress_on(sys.stderr, quiet) as progress:
         if control is not None:
-            return _controls(control, search, keep, json_path, quiet, progress)
+            return _controls(control, search, keep, outputs, quiet, progress)
         with workplace() as work:
             if recorded is not None:
                 if image is not None:
@@ -200,34 +198,14 @@ def crash(
                     case.stack[:] = layers.permitting(case.stack)
                 if share is not None:
                     drives = points if "points" in given else DRIVES
-                    return _damage(
-                        case,
-                        share,
-                        replace(search, points=drives),
-                        work,
-                        json_path,
-                        quiet,
-                        progress,
-                    )
+                    search = replace(search, points=drives)
+                    return _damage(case, share, search, work, outputs, progress)
                 found = run.record_and_judge(case, search, work, keep, progress)
-    _write(json_path, found.to_dict(), forms.CRASHES)
-    if json_path != "-" and not quiet:
-        from ssdlab.crashes import display
+    from ssdlab.crashes import display
 
-        click.echo(display.findings_text(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.findings_text(found, sys.stdout))
     return 1 if found.failed else 0
-
-
-def _share(text: str) -> float:
-    """A share such as 1% or 0.01."""
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 0.5:
-        raise InputError(f'--unreadable {text}: a share from 0% to 50%, such as "1%"')
-    return share
 
 
 def _damage(
@@ -235,17 +213,15 @@ def _damage(
     share: float,
     search: run.Search,
     work: Path,
-    json_path: str | None,
-    quiet: bool,
+    outputs: Outputs,
     progress: run.Progress,
 ) -> int:
     """Outcome of an application on lost data; exit status 1 if it accepts wrong data silently."""
     from ssdlab.crashes import damage, display
 
     found = damage.damage(case, share, search, work, progress)
-    _write(json_path, found.to_dict(), forms.DAMAGE)
-    if json_path != "-" and not quiet:
-        click.echo(display.damage_text(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.damage_text(found, sys.stdout))
     return 1 if found.is_silent else 0
 
 
@@ -310,7 +286,7 @@ def _controls(
     word: str,
     search: run.Search,
     keep: Path | None,
-    json_path: str | None,
+    outputs: Outputs,
     quiet: bool,
     progress: run.Progress,
 ) -> int:
@@ -322,17 +298,6 @@ def _controls(
 
     tell = (lambda _: None) if quiet else lambda it: click.echo(display.outcome_line(it), err=True)
     outcomes = controls.perform(wanted, search, keep, progress, tell)
-    _write(json_path, [outcome.to_dict() for outcome in outcomes], forms.CONTROLS)
-    if json_path != "-" and not quiet:
-        click.echo(display.controls_table(outcomes, sys.stdout), nl=False)
+    outputs.json([outcome.to_dict() for outcome in outcomes])
+    outputs.table(lambda: display.controls_table(outcomes, sys.stdout))
     return 0 if all(outcome.as_expected for outcome in outcomes) else 1
-
-
-def _write(json_path: str | None, found: object, form: forms.Form) -> None:
-    if json_path is None:
-        return
-    text = json.dumps(found, indent=1) + "\n"
-    if json_path == "-":
-        click.echo(text, nl=False)
-        return
-    delivery.write(Path(json_path), text, form)

@@ -15,6 +15,7 @@ from ssdlab.crashes.record import Case, case_of_app, workplace
 from ssdlab.crashes.run import Findings, Search
 from ssdlab.portable import refuse_without_live_device
 from ssdlab.running import Part, layers_of
+from ssdlab.units import LONG_TIME
 
 SIZE = "32MiB"
 
@@ -33,7 +34,7 @@ def crash(
     draws: int = 4,
     seed: int = 1,
     workers: int | None = None,
-    timeout_seconds: float = 60.0,
+    timeout: str = "60s",
     keep: str | os.PathLike[str] | None = None,
     set: Mapping[str, Any] | None = None,
     allow_code: bool = False,
@@ -55,7 +56,7 @@ def crash(
     - `device`, `set`, `allow_code`: as for `ssdlab.run`, the drive being "tlc-client" by default;
       `size`: the size of the device, such as "64MiB";
     - `points`: the number of power cuts; `draws`: torn images of each; `seed`: for their choice;
-    - `workers`: worker processes, one per core by default; `timeout_seconds`: limit of a check;
+    - `workers`: worker processes, one per core by default; `timeout`: limit of a check;
     - `keep`: a new directory for the recording and the failed images;
     - `progress`: called with the phase, the steps done, and their total.
 
@@ -69,8 +70,8 @@ def crash(
     """
     refuse_without_live_device()
     _refuse(app, command, recorded, check, setup, on, size, device, set, keep)
-    _refuse_numbers(points=points, draws=draws, workers=workers, timeout_seconds=timeout_seconds)
-    search = Search(points, draws, seed, workers, timeout_seconds)
+    _refuse_numbers(points=points, draws=draws, workers=workers)
+    search = Search(points, draws, seed, workers, LONG_TIME.parse("--timeout", timeout))
     stored = None if keep is None else Path(keep)
     if stored is not None:
         run.new_directory(stored, "keep")
@@ -131,10 +132,8 @@ def _refuse_numbers(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is None:
             continue
-        if name == "timeout_seconds" and not number > 0:
-            raise InputError(f"crash: {name} is {number}; it must be above 0")
         least = 0 if name == "draws" else 1
-        if name != "timeout_seconds" and number < least:
+        if number < least:
             raise InputError(f"crash: {name} is {number}; it must be at least {least}")
 
 

@@ -12,6 +12,7 @@ import click
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli import options
 from ssdlab.cli.options import PATH
+from ssdlab.cli.outputs import Outputs
 from ssdlab.datasheet import given as sheets_given
 from ssdlab.device import origins, sheet
 from ssdlab.device.check import measure
@@ -81,8 +82,7 @@ def from_datasheet(
         raise click.UsageError("SHEET is missing; --template prints one to fill in")
     if out is not None:
         delivery.refuse(out, forms.FROM_SHEET)
-    if json_path not in (None, "-"):
-        delivery.refuse(Path(str(json_path)), forms.SOLVED)
+    outputs = Outputs(json_path, quiet, forms.SOLVED)
     from ssdlab.datasheet import contradictions
     from ssdlab.datasheet.solve import solve
     from ssdlab.device import ranges
@@ -118,11 +118,10 @@ def from_datasheet(
     }
     if out is not None:
         delivery.write(out, drive.file(head), forms.FROM_SHEET)
-    _write(everything, json_path, forms.SOLVED)
-    if json_path != "-" and not quiet:
-        from ssdlab.device import display
+    outputs.json(everything)
+    from ssdlab.device import display
 
-        click.echo(display.fitted(found, drive.name, hidden, sys.stdout), nl=False)
+    outputs.table(lambda: display.fitted(found, drive.name, hidden, sys.stdout))
 
 
 @device.command(
@@ -145,8 +144,7 @@ def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) 
     """
     if not files:
         raise click.UsageError("SHEET is missing; device from-datasheet --template prints one")
-    if json_path not in (None, "-"):
-        delivery.refuse(Path(str(json_path)), forms.SHEETS)
+    outputs = Outputs(json_path, quiet, forms.SHEETS)
     from ssdlab.device import beside
 
     sides = [
@@ -161,11 +159,10 @@ def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) 
         "drives": names,
         "lines": [{"key": it.key, "values": it.values, "stated": it.stated} for it in lines],
     }
-    _write(everything, json_path, forms.SHEETS)
-    if json_path != "-" and not quiet:
-        from ssdlab.device import display
+    outputs.json(everything)
+    from ssdlab.device import display
 
-        click.echo(display.beside(names, lines, sys.stdout), nl=False)
+    outputs.table(lambda: display.beside(names, lines, sys.stdout))
 
 
 @device.command(
@@ -215,8 +212,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
 
     Cells to which the preset was fitted are marked. Exit status 1 if a cell is out of tolerance.
     """
-    if json_path not in (None, "-"):
-        delivery.refuse(Path(str(json_path)), forms.CHECKED)
+    outputs = Outputs(json_path, quiet, forms.CHECKED)
     found = sheet.load(name)
     chosen = found.device if of is None else of
     Experiment(device=chosen)  # rejected before the first simulation
@@ -229,8 +225,8 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
         "unknown": list(found.unknown),
         "cells": [it.to_dict() for it in outcomes],
     }
-    _write(everything, json_path, forms.CHECKED)
-    if json_path != "-" and not quiet:
+    outputs.json(everything)
+    if outputs.has_table:
         from ssdlab.device import display
 
         click.echo(display.outcomes(found.title, outcomes, found.sources, sys.stdout), nl=False)
@@ -240,12 +236,3 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
         click.echo(f"{told}; {fitted} of {len(outcomes)} were fitted")
     if any(it.verdict == "fail" for it in outcomes):
         sys.exit(1)
-
-
-def _write(everything: object, json_path: str | None, form: forms.Form) -> None:
-    """Writes the requested JSON."""
-    text = json.dumps(everything, indent=2) + "\n"
-    if json_path not in (None, "-"):
-        delivery.write(Path(str(json_path)), text, form)
-    if json_path == "-":
-        click.echo(text, nl=False)

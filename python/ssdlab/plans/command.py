@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ssdlab import choosing, delivery, forms, market, reliability, sizing, terminal, under_load
+from ssdlab import choosing, forms, market, reliability, sizing, terminal, under_load
 from ssdlab._core import InputError
 from ssdlab.cli import completion
 from ssdlab.cli import drives as shared
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
-from ssdlab.forms import Form
+from ssdlab.cli.outputs import Outputs
 from ssdlab.plans import growth, schemes, tenants
 from ssdlab.sizing.trial import Goal
 
@@ -108,7 +107,7 @@ def plan(
     from ssdlab.asking import what, words
     from ssdlab.plans import growth as growths
 
-    json_file = _json_file(json_path, forms.PLAN)
+    outputs = Outputs(json_path, quiet, forms.PLAN)
     asked = what.load_of(trace, load, columns, assignments)
     needs = {} if need is None else words.need(need)
     years = float(needs.get("years", sizing.YEARS))
@@ -129,9 +128,8 @@ def plan(
         found = growths.plan(requested, names, int(years), growth / 100, of_load / 100, bar)
     from ssdlab.plans import display
 
-    _deliver(found.to_dict(), json_path, json_file, forms.PLAN)
-    if json_path != "-" and not quiet:
-        click.echo(display.plan(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.plan(found, sys.stdout))
     if found.best is None:
         sys.exit(1)
 
@@ -181,7 +179,7 @@ def consolidate(
     """
     from ssdlab.asking import what
 
-    json_file = _json_file(json_path, forms.CONSOLIDATION)
+    outputs = Outputs(json_path, quiet, forms.CONSOLIDATION)
     loads = [what.tenant(text) for text in texts]
     with terminal.steps(sys.stderr, "consolidating", quiet) as bar:
         found = tenants.consolidate(
@@ -189,9 +187,8 @@ def consolidate(
         )
     from ssdlab.plans import display
 
-    _deliver(found.to_dict(), json_path, json_file, forms.CONSOLIDATION)
-    if json_path != "-" and not quiet:
-        click.echo(display.consolidation(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.consolidation(found, sys.stdout))
 
 
 @click.command(
@@ -265,7 +262,7 @@ def protect(
     """
     from ssdlab.asking import what
 
-    json_file = _json_file(json_path, forms.PROTECTION)
+    outputs = Outputs(json_path, quiet, forms.PROTECTION)
     asked = what.load_of(trace, load, columns, assignments)
     rows = market.with_own(own_catalogue)
     choosing.terms_of(sizing.YEARS, shared.dollars(prices), None, (device,), rows)
@@ -285,23 +282,5 @@ def protect(
         )
     from ssdlab.plans import display
 
-    _deliver(found.to_dict(), json_path, json_file, forms.PROTECTION)
-    if json_path != "-" and not quiet:
-        click.echo(display.protection(found, sys.stdout), nl=False)
-
-
-def _json_file(json_path: str | None, form: Form) -> Path | None:
-    """The file of `--json`; refused if it is another program's."""
-    if json_path in (None, "-"):
-        return None
-    file = Path(str(json_path))
-    delivery.refuse(file, form)
-    return file
-
-
-def _deliver(found: dict[str, Any], json_path: str | None, file: Path | None, form: Form) -> None:
-    text = json.dumps(found, indent=2) + "\n"
-    if file is not None:
-        delivery.write(file, text, form)
-    elif json_path == "-":
-        click.echo(text, nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.protection(found, sys.stdout))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import click
 from ssdlab import delivery, forms, interruption, layers, terminal
 from ssdlab.cli import options
 from ssdlab.cli.options import PATH
+from ssdlab.cli.outputs import Outputs
 from ssdlab.pts import Report, chosen, run
 from ssdlab.pts import jobs as of_fio
 from ssdlab.pts import measured as of_drive
@@ -99,16 +99,15 @@ def pts(
         click.echo("\n".join(map(str, of_fio.write(jobs, tests))))
         return
     device = options.one_device(positional, named)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.PTS), (out, forms.PTS_PAGE)):
-        if path is not None:
-            delivery.refuse(path, form)
+    outputs = Outputs(json_path, quiet, forms.PTS)
+    if out is not None:
+        delivery.refuse(out, forms.PTS_PAGE)
     report = Report(device, tests)
     if measured is not None:
         report.measured, report.source = of_drive.load(measured), str(measured)
         words = [it.word for it in tests] if only else []
         report.tests = of_drive.only(report.measured, words, measured)
-    printed = _Printed(report, quiet or json_path == "-")
+    printed = _Printed(report, not outputs.has_table)
     interrupted: KeyboardInterrupt | None = None
     with terminal.steps(sys.stderr, "testing", quiet) as bar:
         try:
@@ -127,7 +126,7 @@ def pts(
         except KeyboardInterrupt as error:
             interrupted = error
     printed.all()
-    _deliver(report, json_file, out, json_path == "-")
+    _deliver(report, outputs, out)
     if interrupted is not None:
         count = f"{len(report.simulated)} of {len(report.tests)} tests have ended"
         raise interruption.Interrupted(
@@ -160,16 +159,12 @@ class _Printed:
         click.echo(display.test(self._report.simulated[word], neighbours, sys.stdout))
 
 
-def _deliver(report: Report, json_file: Path | None, out: Path | None, is_printed: bool) -> None:
+def _deliver(report: Report, outputs: Outputs, out: Path | None) -> None:
     """Write the outputs, if a test has ended."""
     if not report.simulated:
         return
-    text = json.dumps(report.to_dict(), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.PTS)
+    outputs.json(report.to_dict())
     if out is not None:
         from ssdlab.pts.report import page
 
         delivery.write(out, page(report), forms.PTS_PAGE)
-    if is_printed:
-        click.echo(text, nl=False)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from ssdlab import delivery, forms, layers, terminal
+from ssdlab import forms, layers, terminal
 from ssdlab.cli import options
 from ssdlab.cli.options import PATH
+from ssdlab.cli.outputs import Outputs
 from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
 from ssdlab.units import SIZE
 
@@ -98,9 +98,7 @@ def endurance(
     """
     device = options.one_device(positional, named)
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.ENDURANCE)
+    outputs = Outputs(json_path, quiet, forms.ENDURANCE)
     load = load_of(of, trace, workload, layers.keys_of(assignments))
     changes = layers.from_options(assignments)
     with terminal.steps(sys.stderr, "writing until end of life", quiet) as bar:
@@ -115,14 +113,9 @@ def endurance(
             seed=seed,
             progress=bar,
         )
-    text = json.dumps(found.to_dict(tried), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.ENDURANCE)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.rating import display
+    from ssdlab.rating import display
 
-        click.echo(display.rating(found, tried, sys.stdout), nl=False)
+    outputs.json(found.to_dict(tried))
+    outputs.table(lambda: display.rating(found, tried, sys.stdout))
     if tried is not None and not found.passes(tried):
         sys.exit(1)

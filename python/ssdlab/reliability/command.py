@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
 
 import click
 
-from ssdlab import delivery, forms, layers, terminal
+from ssdlab import forms, layers, terminal
 from ssdlab.cli.options import JSON, QUIET, ExamplesFirst, device_argument, one_device
+from ssdlab.cli.outputs import Outputs
 from ssdlab.reliability import LIFE, REPAIR, Times, drives, outlook, read
 from ssdlab.units import SIZE
 
@@ -141,15 +140,13 @@ def reliability(
     "weibull(SCALE, SHAPE, LOCATION)", "constant(12h)", or a mean alone, in h, d or y.
     """
     array = one_device(positional, named)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.RELIABILITY)
+    outputs = Outputs(json_path, quiet, forms.RELIABILITY)
     of_drives = {"--drives": count, "--bad-blocks": bad_blocks, "--writes": writes,
                  "--amplification": amplification}  # fmt: skip
     if drives.is_drive(array):
         if groups is not None:
             raise click.UsageError(f"--groups {groups}: a single drive has --drives")
-        return _fleet(array, of_drives, years, assignments, seed, (json_path, json_file), quiet)
+        return _fleet(array, of_drives, years, assignments, seed, outputs, quiet)
     for option, value in of_drives.items():
         if value is not None:
             raise click.UsageError(f"{option} {value:g}: only of a single drive, not of an array")
@@ -165,15 +162,10 @@ def reliability(
     times = Times(life, repair, repairs_together, defects, scrub, size)
     with terminal.steps(sys.stderr, "living", quiet) as progress:
         found = outlook(found_array, times, years, groups, seed, progress)
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.RELIABILITY)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.reliability import display
+    from ssdlab.reliability import display
 
-        click.echo(display.table(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.table(found, sys.stdout))
 
 
 def _fleet(
@@ -182,12 +174,9 @@ def _fleet(
     years: float | None,
     assignments: tuple[str, ...],
     seed: int,
-    json_out: tuple[str | None, Path | None],
+    outputs: Outputs,
     quiet: bool,
 ) -> None:
-    layers.from_options(assignments)
-    pairs = (it.split("=", 1) for it in assignments)
-    changes = {key.strip(): value.strip().strip("\"'") for key, value in pairs}
     count, bad, writes, amplification = asked.values()
     with terminal.steps(sys.stderr, "living", quiet) as progress:
         found = drives.fleet(
@@ -197,17 +186,11 @@ def _fleet(
             bad_blocks=0.0 if bad is None else bad,
             writes_per_day=0.0 if writes is None else writes,
             amplification=1.0 if amplification is None else amplification,
-            set=changes,
+            set=layers.as_mapping(assignments),
             seed=seed,
             progress=progress,
         )
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
-    json_path, json_file = json_out
-    if json_file is not None:
-        delivery.write(json_file, text, forms.RELIABILITY)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.reliability import display
+    from ssdlab.reliability import display
 
-        click.echo(display.fleet(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.fleet(found, sys.stdout))

@@ -21,7 +21,7 @@ Source = Results | Sweep | str | os.PathLike[str]
 
 
 def report(
-    sources: Source | Sequence[Source],
+    results: Source | Sequence[Source],
     path: str | os.PathLike[str],
     *,
     minimize: str | Iterable[str] = (),
@@ -30,13 +30,13 @@ def report(
 ) -> None:
     """Write a report of one or more results, or of a sweep, to the HTML file `path`.
 
-    A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or its
+    `results` are `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or its
     .jsonl file. `minimize` and `maximize` are the metrics of a sweep to draw, instead of its own
     objectives. Raises `InputError` for wrong input and `OSError` if the file cannot be written,
     also for an existing file that is not a report, unless `force` is given.
     """
     files.refuse_other_ending(Path(path), forms.REPORT)
-    text = page(sources, _listed(minimize), _listed(maximize))
+    text = page(results, _listed(minimize), _listed(maximize))
     delivery.write(Path(path), text, forms.REPORT, force=force)
 
 

@@ -13,9 +13,9 @@ from ssdlab.results.records import KINDS, Elapsed, Flash, Host, Part, Record, We
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ssdlab.explaining import Why
     from ssdlab.results.plots import Plots
     from ssdlab.under_load import UnderLoad
-    from ssdlab.why import Why
 
 #: The schema of results that this version writes and reads.
 SCHEMA = _core.SCHEMA
@@ -130,17 +130,10 @@ class Results(Part, arrow.Table):
         return Plots(self)
 
     def why(self, goal: str | None = None, **arguments: Any) -> Why:
-        """Try single changes of the experiment, ranked by their effect.
-
-        `goal` is the metric to improve: p99, mean, throughput, tbw, cost, watts, or any column of a
-        sweep; None chooses the worst. Other arguments: `among`: groups of changes (settings, load,
-        hardware, drives); `own`: your changes (`["device.channels=4"]`); `requests`: requests per
-        simulation; `workers`: parallel simulations; `progress` is called with the numbers of
-        completed and all simulations. Raises `InputError`.
-        """
+        """Single changes that would improve a metric; the arguments are as for `ssdlab.why`."""
         import ssdlab
 
-        return ssdlab.Why.of(self, goal=goal, **arguments)
+        return ssdlab.why(self, goal=goal, **arguments)
 
     def to_pandas(self) -> Any:
         """The table as a `pandas.DataFrame` by kind of request. Raises `InputError` without it."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ssdlab import _core, delivery, forms, layers, sources
+from ssdlab.arguments import public
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
@@ -242,6 +243,7 @@ class Experiment:
     7
     """
 
+    @public
     def __init__(
         self,
         experiment: Part | None = None,
@@ -280,6 +282,7 @@ class Experiment:
         `run`."""
         return Experiment(self, **arguments)
 
+    @public
     def run(
         self,
         *,

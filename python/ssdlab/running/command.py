@@ -249,7 +249,7 @@ def _run(
             note += f"Note: no drive was named, so {assumed}, a current one, ran; --device does\n"
         _show(display.results_table(results, sys.stdout) + note)
         if why:
-            from ssdlab.why.command import after_run
+            from ssdlab.explaining.command import after_run
 
             after_run(results, layered, out, experiment, device, trace, workload, assignments, seed)
         elif sys.stdout.isatty() if advice is None else advice:

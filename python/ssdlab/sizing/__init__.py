@@ -25,6 +25,7 @@ from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge, refuse_contra
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 from ssdlab.under_load import LONG
 from ssdlab.under_load import life_text as life
+from ssdlab.units import SIZE, TIME
 
 #: Default drive to size.
 DRIVE = "tlc-enterprise"
@@ -138,11 +139,11 @@ def said(trial: Trial, goal: Goal) -> str:
 def size(
     trace: str | os.PathLike[str] | Load,
     *,
-    p99_us: float | None = None,
-    p999_us: float | None = None,
+    p99: str | None = None,
+    p999: str | None = None,
     years: float | None = None,
     device: str = DRIVE,
-    capacity_bytes: float | None = None,
+    capacity: str | None = None,
     drives: int = MAX_DRIVES,
     set: Mapping[str, Any] | Sequence[str] = (),
     columns: str | None = None,
@@ -151,20 +152,20 @@ def size(
 ) -> Sizing:
     """Search the smallest design of a drive that meets the goals under a trace or another load.
 
-    `device` is a preset or a file; `set` are keys of all runs. `p99_us` and `p999_us` are latency
-    limits over all requests, in microseconds; `years` is the required lifetime at the trace's write
-    rate, by default 5 if a run yields one; `columns` assigns the columns of a table;
-    `capacity_bytes` is the exported capacity of a drive, by default its own; `drives` the maximum
-    number of drives. Raises `InputError` for wrong input.
+    `device` is a preset or a file; `set` are keys of all runs. `p99` and `p999` are latency limits
+    over all requests, such as "2ms"; `years` is the required lifetime at the trace's write rate, by
+    default 5 if a run yields one; `columns` assigns the columns of a table; `capacity` is the
+    exported capacity of a drive, such as "500GB", by default its own; `drives` the maximum number
+    of drives. Raises `InputError` for wrong input.
 
     >>> import ssdlab
-    >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
+    >>> s = ssdlab.size("FILE", p99="2ms", years=5)  # doctest: +SKIP
     >>> s.best.design, s.best.mean("years")  # doctest: +SKIP
     """
     load = trace if isinstance(trace, Load) else Load.of(Path(trace), columns)
-    limits = (("p99_us", p99_us), ("p999_us", p999_us))
+    limits = latency_limits(p99, p999)
     lasting = Goal("years", years or YEARS, at_least=True)
-    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
+    goals = [Goal(figure, limit) for figure, limit in limits.items()]
     refuse_contradictions(goals)
     # A closed loop writes as fast as the drive allows: no drive lasts years.
     if years is not None or load.is_paced:
@@ -174,6 +175,7 @@ def size(
             f"{load.name}: no target: a load without a pace tells no lifetime; give --p99, --p999 "
             "or --years"
         )
+    capacity_bytes = SIZE.given("--capacity", capacity)
     search = Search(load, device, capacity_bytes, layers.assigned(set), drives)
     done, most = 0, 1
 
@@ -206,6 +208,12 @@ def size(
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
     message = replace(search.fit, words=words)
     return Sizing(device, load, goals, years or YEARS, message, tried, best, after, command)
+
+
+def latency_limits(p99: str | None, p999: str | None) -> dict[str, float]:
+    """The limits that are given, in us, by the figure of a trial."""
+    given = {"p99_us": TIME.given("--p99", p99), "p999_us": TIME.given("--p999", p999)}
+    return {figure: 1e6 * limit for figure, limit in given.items() if limit is not None}
 
 
 def counts(fewest: int, most: int) -> list[int]:
@@ -366,8 +374,10 @@ class Search:
                 **{f"device.member.{k.removeprefix('device.')}": v for k, v in own.items()},
                 **{key: value for key, value in words.items() if key not in own},
             }
+        job = words.pop("workload.job", None)
         sets = [word for key, value in words.items() for word in ("--set", f"{key}={value}")]
-        return shlex.join(["ssdlab", "run", *device, *self._load.words(), *sets])
+        command = shlex.join(["ssdlab", "run", *device, *self._load.words(), *sets])
+        return command if job is None else f"{command} --set {self._load.edited(job)}"
 
 
 def _spare(share: float) -> str:

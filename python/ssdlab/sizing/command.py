@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
 from ssdlab import delivery, forms, layers, sizing, terminal
-from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
 from ssdlab.cli import drives as shared
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
-from ssdlab.units import SIZE, TIME
+from ssdlab.cli.outputs import Outputs
 
 
 @click.command(
@@ -81,14 +79,9 @@ def size(
     The trace is fitted to the drive, the drive is preconditioned, and over-provisioning and the
     number of drives are searched with few runs. Exit status 1 if no design meets the targets.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
     if out is not None:
         delivery.refuse(out, forms.SIZED)
-    for path, form in ((json_file, forms.SIZING), (plot, forms.PICTURE)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.SIZING, forms.SIZINGS, plot=plot)
     if years is not None and not 0 < years < float("inf"):
         raise click.UsageError(f"--years {years:g}: more than 0, and finite")
     _refuse_of_several(named, {"--out": out, "--plot": plot})
@@ -99,11 +92,11 @@ def size(
     def sized(drive: str) -> sizing.Sizing:
         return sizing.size(
             asked,
-            p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
-            p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
+            p99=p99,
+            p999=p999,
             years=years,
             device=drive,
-            capacity_bytes=None if capacity is None else SIZE.parse("--capacity", capacity),
+            capacity=capacity,
             drives=drives,
             set=assignments,
             seed=seed,
@@ -113,26 +106,25 @@ def size(
     with terminal.steps(sys.stderr, "sizing", quiet) as bar:
         every = [sized(drive) for drive in named]
     found, of_all = every[0], [it.to_dict() for it in every]
-    text = json.dumps(of_all[0] if len(named) == 1 else of_all, indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.SIZING if len(named) == 1 else forms.SIZINGS)
+    if len(named) == 1:
+        outputs.json(of_all[0])
+    else:
+        outputs.json(of_all, forms.SIZINGS)
     if out is not None and found.best is not None:
         own = layers.from_seed(f"--seed {seed}", seed)
         design = sizing.experiment([*found.best.layers, *own])
         delivery.write(out, design.to_toml(), forms.SIZED)
-    if plot is not None:
-        from ssdlab.sizing import figures
+    from ssdlab.sizing import display, figures
 
-        rows = [[figures.over_flash(found, goal.figure)] for goal in found.goals]
-        drawn = [row for row in rows if not row[0].empty()]
-        matplotlib.save(plot, matplotlib.sheet(drawn, "--plot", title=asked.name))
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.sizing import display
-
-        visible = display.sizing(found, sys.stdout) if len(named) == 1 else ""
-        click.echo(visible or display.several(every, sys.stdout), nl=False)
+    rows = [figures.over_flash(found, goal.figure) for goal in found.goals]
+    outputs.draw(lambda: [[row] for row in rows if not row.empty()], title=asked.name)
+    outputs.table(
+        lambda: (
+            display.sizing(found, sys.stdout)
+            if len(named) == 1
+            else display.several(every, sys.stdout)
+        )
+    )
     if all(it.best is None for it in every):
         sys.exit(1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,7 +161,16 @@ class Load:
                 part = 100 * _bytes(found[2], found[3]) / all_bytes
                 return f"{found[1]}{max(math.floor(part), 1)}%"
 
-            return {"path": "", "job": _PLACE.sub(percent, text)}
+            lines = [_PLACE.sub(percent, line) for line in text.splitlines()]
+            return {"path": "", "job": "\n".join(lines)}
         if self.touches_bytes is None:
             return {}
         return {"footprint": f"{min(self.touches_bytes / all_bytes, 1.0):.6g}"}
+
+    def edited(self, job: str) -> str:
+        """Words of a shell for the job with other sizes: an edit of its file."""
+        assert self.job is not None
+        lines = self.job.read_text(encoding="utf-8", errors="replace").splitlines()
+        pairs = dict.fromkeys(zip(lines, job.splitlines(), strict=True))
+        edits = ";".join(f"s/^{old}$/{new}/" for old, new in pairs if old != new)
+        return f'"workload.job=$(sed {shlex.quote(edits)} {shlex.quote(str(self.job))})"'

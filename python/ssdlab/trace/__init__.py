@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
+from ssdlab.arguments import public
 from ssdlab.results.records import Record
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -53,6 +54,7 @@ class Progress(NamedTuple):
 Report: TypeAlias = Callable[[Progress], object]
 
 
+@public
 def info(path: Path, *, progress: Report | None = None, **options: Any) -> Record:
     """Statistics of the trace: requests, sizes, addresses, times and anomalies.
 
@@ -71,12 +73,14 @@ def info(path: Path, *, progress: Report | None = None, **options: Any) -> Recor
     return Record(json.loads(text))
 
 
+@public
 def head(path: Path, count: int = 10, **options: Any) -> Record:
     """The first `count` requests, each with the number and text of its source line."""
     path, options = _read_as(path, options)
     return Record(json.loads(_core.trace_head(path, _json(options), count)))
 
 
+@public
 def convert(
     source: Path,
     target: Path,
@@ -100,6 +104,7 @@ def convert(
     return Record(json.loads(_core.trace_convert(*paths, to, _json(options), _report(progress))))
 
 
+@public
 def write(
     path: Path,
     table: Any = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,12 +11,11 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import _core, delivery, forms, sources
+from ssdlab import _core, forms, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
-from ssdlab.charts import matplotlib
 from ssdlab.cli.options import QUIET, ExamplesFirst, ExamplesFirstGroup
-from ssdlab.results.records import Record
+from ssdlab.cli.outputs import Outputs
 from ssdlab.trace import figures
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
@@ -132,26 +130,20 @@ def info(
     **options: Any,
 ) -> None:
     """Show statistics of a trace: requests, sizes, addresses, times, and anomalies."""
-    _refuse_unwritable(json_path, forms.TRACE_INFO)
-    if plot is not None:
-        delivery.refuse(plot, forms.PICTURE)
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.TRACE_INFO, plot=plot)
     if device is not None:
         if options["capacity"] is not None:
             raise click.UsageError("--capacity and --device exclude each other")
         options["capacity"] = f"{_core.capacity_bytes([sources.from_name('device', device)])}B"
     with _errors(), _progress(quiet) as progress:
         found = traces.info(file, progress=progress, **options)
-    _print(found, json_path, forms.TRACE_INFO)
-    if plot is not None:
-        rows = [[draw(found)] for draw in (figures.density, figures.sizes, figures.working_set)]
-        title, heights = Path(file).name, (3, 2, 1)
-        sheet = matplotlib.sheet(rows, "--plot", title=title, size=(9, 10), heights=heights)
-        matplotlib.save(plot, sheet)
-    if json_path != "-" and not quiet:
-        from ssdlab.trace import display
+    from ssdlab.trace import display
 
-        click.echo(display.info(file, found, sys.stdout), nl=False)
+    drawn = figures.density, figures.sizes, figures.working_set
+    how: dict[str, Any] = {"title": Path(file).name, "size": (9, 10), "heights": (3, 2, 1)}
+    outputs.json(found.to_dict())
+    outputs.draw(lambda: [[figure(found)] for figure in drawn], **how)
+    outputs.table(lambda: display.info(file, found, sys.stdout))
 
 
 @trace.command(
@@ -172,14 +164,13 @@ def info(
 @QUIET
 def head(file: str, count: int, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Show the first requests of a trace beside the lines they were parsed from."""
-    _refuse_unwritable(json_path, forms.TRACE_HEAD)
+    outputs = Outputs(json_path, quiet, forms.TRACE_HEAD)
     with _errors():
         found = traces.head(file, count, **options)
-    _print(found, json_path, forms.TRACE_HEAD)
-    if json_path != "-" and not quiet:
-        from ssdlab.trace import display
+    from ssdlab.trace import display
 
-        click.echo(display.head(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.table(lambda: display.head(found, sys.stdout))
 
 
 @trace.command(
@@ -257,19 +248,3 @@ def _progress(quiet: bool) -> Iterator[traces.Report | None]:
 
     with display.progress_bar(sys.stderr) as move:
         yield move
-
-
-def _refuse_unwritable(json_path: str | None, form: forms.Form) -> None:
-    if json_path not in (None, "-"):
-        delivery.refuse(Path(str(json_path)), form)
-
-
-def _print(found: Record, json_path: str | None, form: forms.Form) -> None:
-    """Print the JSON, if requested."""
-    if json_path is None:
-        return
-    text = json.dumps(found.to_dict(), ensure_ascii=False) + "\n"
-    if json_path == "-":
-        click.echo(text, nl=False)
-        return
-    delivery.write(Path(json_path), text, form)

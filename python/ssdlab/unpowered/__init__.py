@@ -18,6 +18,7 @@ from typing import Any
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.running import Experiment, Part
+from ssdlab.units import SIZE, share
 
 #: Requests of the read of the whole drive, and their queue depth.
 BLOCK, OUTSTANDING = 128 * 1024, 32
@@ -156,6 +157,8 @@ SPREADS = {
         "reach of this chip; 0.1 was taken, and the drive loses data before its rating."
     ),
 }
+#: Maximum wear, as a share of the rated cycles.
+MOST_WORN = 10.0
 EVIDENCE = (
     "What time adds to the errors "
     "rests on one recalled figure of one chip; losses are right to a factor of ten at best. "
@@ -168,21 +171,22 @@ def retention(
     device: Part,
     age: str,
     *,
-    worn: float | None = None,
-    written: float | None = None,
-    data: float | None = None,
+    worn: str | float | None = None,
+    written: str | None = None,
+    data: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     allow_code: bool = False,
 ) -> Kept:
     """Losses of `device` after `age`, such as "1y at 40C", without power.
 
-    `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
-    written to the whole drive, at a write amplification of 1. `data` is the amount of data in
-    bytes; None for the whole drive. `set` changes single keys. Without `worn` and `written` the
-    wear is `device.media.cycles`, 0 by default. Raises `InputError` for wrong input.
+    `device` is a preset, a file or keys. `worn` is a share of the rated cycles, such as "50%",
+    `written` what was written to the whole drive, such as "300TB", at a write amplification of 1.
+    `data` is the amount of data, such as "1TB"; None for the whole drive. `set` changes single
+    keys. Without `worn` and `written` the wear is `device.media.cycles`, 0 by default. Raises
+    `InputError` for wrong input.
 
-    >>> found = ssdlab.retention("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
+    >>> found = ssdlab.retention("tlc-client", "1y at 40C", worn="50%")  # doctest: +SKIP
     >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
     """
     keys: dict[str, Any] = dict(set or {})
@@ -211,7 +215,9 @@ def retention(
         )
         raise InputError(problem)
     else:
-        cycles, wear = _cycles(worn, written, rated, capacity * scale)
+        share_worn = None if worn is None else share("--worn", worn, MOST_WORN)
+        bytes_written = SIZE.given("--written", written)
+        cycles, wear = _cycles(share_worn, bytes_written, rated, capacity * scale)
     keys["device.media.cycles"] = round(cycles)
     load = {
         "kind": "closed",
@@ -225,7 +231,7 @@ def retention(
     def experiment(run: Mapping[str, Any]) -> Experiment:
         return Experiment(**how, workload=load, set={**keys, **run})
 
-    requested = _data(data, capacity * scale)
+    requested = _data(SIZE.given("--data", data), capacity * scale)
     form = json.loads(_core.keep(experiment({}).layers, age, cycles, requested))
     new = _reading(experiment({"run.age": "none"}).run())
     # No refresh takes place while unpowered.
@@ -256,10 +262,8 @@ def _cycles(
     if written is not None:
         cycles = written / capacity
         return cycles, f"{cycles:,.0f} drive writes at a write amplification of 1"
-    share = 0.0 if worn is None else worn
-    if not (math.isfinite(share) and 0 <= share <= 10):
-        raise InputError(f"--worn {share:g}: a share of the rated cycles from 0 to 10, such as 50%")
-    return rated * share, f"{share:.0%} of {rated:,} rated cycles"
+    worn = worn or 0.0
+    return rated * worn, f"{worn:.0%} of {rated:,} rated cycles"
 
 
 def _reading(results: Any) -> Reading:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from ssdlab import delivery, forms, layers, terminal
+from ssdlab import forms, layers, terminal
 from ssdlab._core import InputError
-from ssdlab.charts import matplotlib
 from ssdlab.cli import options
 from ssdlab.cli.options import PATH
-from ssdlab.units import SIZE
+from ssdlab.cli.outputs import Outputs
 from ssdlab.unpowered import retention as estimated
 
 
@@ -78,37 +76,23 @@ def retention(
     The evidence is weak, and the output says how weak.
     """
     device = options.one_device(positional, named)
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.RETENTION), (plot, forms.PICTURE)):
-        if path is not None:
-            delivery.refuse(path, form)
-    if plot is not None:
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.RETENTION, plot=plot)
     with _named(long, at), terminal.steps(sys.stderr, "reading the aged drive", quiet):
         found = estimated(
             device,
             f"{long} at {at}" if at else long,
-            worn=None if worn is None else _share(worn),
-            written=None if written is None else SIZE.parse("--written", written),
-            data=None if data is None else SIZE.parse("--data", data),
-            set=_changes(assignments),
+            worn=worn,
+            written=written,
+            data=data,
+            set=layers.as_mapping(assignments),
             seed=seed,
             allow_code=allow_code,
         )
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.RETENTION)
-    if plot is not None:
-        from ssdlab.unpowered import figures
+    from ssdlab.unpowered import display, figures
 
-        drawn = matplotlib.sheet([[figures.losses(found)], [figures.retries(found)]], "--plot")
-        matplotlib.save(plot, drawn)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.unpowered import display
-
-        click.echo(display.table(found, sys.stdout), nl=False)
+    outputs.json(found.to_dict())
+    outputs.draw(lambda: [[figures.losses(found)], [figures.retries(found)]])
+    outputs.table(lambda: display.table(found, sys.stdout))
 
 
 @contextlib.contextmanager
@@ -124,19 +108,3 @@ def _named(long: str, at: str | None) -> Iterator[None]:
         if of_temperature or said.startswith(f'"{whole}" is not'):
             raise InputError(f"{option} {at if of_temperature else long}: {said}") from None
         raise
-
-
-def _share(text: str) -> float:
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        share = float(number)
-    except ValueError:
-        raise click.UsageError(f"--worn {text}: a share such as 50% or 0.5") from None
-    return share / 100 if percent else share
-
-
-def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
-    """The assignments as keys and values; the experiment checks their meaning."""
-    layers.from_options(assignments)
-    pairs = (it.split("=", 1) for it in assignments)
-    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}

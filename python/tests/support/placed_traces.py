@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ssdlab
-from ssdlab.placement.answer import Row
+from ssdlab.placing.answer import Row
 
 PAGES = 20_000
 

@@ -17,23 +17,23 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, arrow, layers
+from ssdlab import _core, arrow
 from ssdlab._core import InputError
 from ssdlab.confidence import CONFIDENCE
+from ssdlab.explaining import changes as proposals
+from ssdlab.explaining import intervals, metric, trial
+from ssdlab.explaining.changes import Change
+from ssdlab.explaining.intervals import Gain
+from ssdlab.explaining.metric import Metric
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.results.facts import Facts
-from ssdlab.running import Progress, stack
-from ssdlab.why import changes as proposals
-from ssdlab.why import intervals, metric, trial
-from ssdlab.why.changes import Change
-from ssdlab.why.intervals import Gain
-from ssdlab.why.metric import Metric
+from ssdlab.running import Part, Progress, layers_of, stack
 
 if TYPE_CHECKING:
-    from ssdlab.why.trial import Plan
+    from ssdlab.explaining.trial import Plan
 
-__all__ = ["Row", "Why", "tried"]
+__all__ = ["Row", "Why", "tried", "why"]
 
 #: Metrics that a change may worsen; True if more is better.
 BESIDE = {"host.all.iops": True, "host.read.percentiles_us.99": False,
@@ -99,12 +99,6 @@ class Why(arrow.Table):
     wall_seconds: float
     cpu_seconds: float
 
-    @classmethod
-    def of(cls, results: Results, **arguments: Any) -> Why:
-        """Changes that would help a run; the arguments are as for `Results.why`."""
-        experiment = results.experiment.to_dict()
-        return tried(layers.from_mapping("the experiment", experiment), results, **arguments)
-
     @property
     def helps(self) -> list[Row]:
         """The changes with a proven gain and no other metric much worse, the best first."""
@@ -138,9 +132,51 @@ class Why(arrow.Table):
     def __str__(self) -> str:
         import io
 
-        from ssdlab.why import display
+        from ssdlab.explaining import display
 
         return display.table(self, io.StringIO())
+
+
+def why(
+    experiment: Results | Part | None = None,
+    *,
+    goal: str | None = None,
+    among: Sequence[str] = (*proposals.GROUPS,),
+    own: Sequence[str] = (),
+    requests: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **arguments: Any,
+) -> Why:
+    """Try single changes of an experiment, ranked by their effect.
+
+    `experiment` is `Results` or as for `ssdlab.run`, whose other arguments follow. `goal` is the
+    metric to improve: p99, mean, throughput, tbw, cost, watts, or any column of a sweep; None
+    chooses the worst. `among` are groups of changes (settings, load, hardware, drives), `own` your
+    changes (`["device.channels=4"]`), `requests` the requests per simulation, `workers` the
+    parallel simulations. `progress` is called with the completed and all simulations. Raises
+    `InputError`.
+
+    >>> import ssdlab
+    >>> small = {"device.blocks_per_plane": 64, "workload.requests": 2000}
+    >>> found = ssdlab.why(workload="random-read", set=small, own=["device.channels=1"], among=[])
+    >>> [row.verdict for row in found.rows]
+    ['hurts']
+    """
+    results = None
+    if isinstance(experiment, Results):
+        results = None if arguments else experiment
+        experiment = experiment.experiment.to_dict()
+    return tried(
+        layers_of(experiment, **arguments),
+        results,
+        goal=goal,
+        among=among,
+        own=own,
+        requests=requests,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def tried(

@@ -2,7 +2,7 @@
 drive.
 
 >>> import ssdlab
->>> found = ssdlab.place("some.trace", device="samsung-pm9a3")  # doctest: +SKIP
+>>> found = ssdlab.placement("some.trace", device="samsung-pm9a3")  # doctest: +SKIP
 >>> found.sentence  # doctest: +SKIP
 
 The trace is replayed on a small untimed model of the drive with pages, reclaim units and handles:
@@ -17,20 +17,21 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ssdlab import _core, portable
+from ssdlab import _core
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.cleaners.conformance import Check, CheckReport
-from ssdlab.placement.answer import Placed, Row
-from ssdlab.placement.drive import Drive
-from ssdlab.placement.log import HostLog, Zones, check_host_log, victims_of
-from ssdlab.placement.own import (
+from ssdlab.placing.answer import Placed, Row
+from ssdlab.placing.drive import Drive
+from ssdlab.placing.log import HostLog, Zones, check_host_log, victims_of
+from ssdlab.placing.own import (
     Placement,
     View,
     WriteRequest,
     check_placement,
     handles_of,
 )
+from ssdlab.running import thread_count
 
 __all__ = [
     "Check",
@@ -46,7 +47,7 @@ __all__ = [
     "check_host_log",
     "check_placement",
     "handles_of",
-    "place",
+    "placement",
     "victims_of",
 ]
 
@@ -58,7 +59,7 @@ ISOLATIONS = ("initial", "persistent")
 Report: TypeAlias = Callable[[int], object]
 
 
-def place(
+def placement(
     trace: str | os.PathLike[str],
     *,
     device: str | None = None,
@@ -69,8 +70,8 @@ def place(
     spare: float | None = None,
     zones: bool = False,
     policy: Placement | HostLog | None = None,
-    threads: int | None = None,
-    reading: traces.Report | None = None,
+    threads: int | str = "auto",
+    read_progress: traces.Report | None = None,
     progress: Report | None = None,
     **options: Any,
 ) -> Placed:
@@ -85,12 +86,12 @@ def place(
     `ssdlab.trace.info`. Results do not depend on the number of threads. Raises `InputError` for
     wrong input.
 
-    >>> import tempfile, os
+    >>> import os, tempfile, ssdlab.trace
     >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
     >>> pages = [(7 * at) % 400 for at in range(4000)]  # all equally often
-    >>> traces.write(path, at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages],
-    ...              sectors=[8] * 4000)
-    >>> place(path, handles=2, units=32, spare=0.5).sentence[:7]
+    >>> ssdlab.trace.write(path, at_ns=range(4000), op=["write"] * 4000,
+    ...                    sector=[8 * it for it in pages], sectors=[8] * 4000)
+    >>> ssdlab.placement(path, handles=2, units=32, spare=0.5).sentence[:7]
     'No gain'
     """
     drive = Drive.of(device, units, spare)
@@ -98,7 +99,7 @@ def place(
     isolations = [isolation] if isinstance(isolation, str) else list(isolation)
     _refuse_wrong(handles, levels, isolations)
     path, options = traces._read_as(trace, options)
-    loaded = _core.PlacementTrace(path, traces._json(options), traces._report(reading))
+    loaded = _core.PlacementTrace(path, traces._json(options), traces._report(read_progress))
     facts = json.loads(loaded.facts())
     own = None
     policies = list(POLICIES)
@@ -113,7 +114,7 @@ def place(
         "utilisations": levels,
         "isolations": [*isolations, *(["zones"] if zones else [])],
         "policies": policies,
-        "threads": portable.cores() if threads is None else threads,
+        "threads": thread_count(threads),
     }
     requested = None if isinstance(policy, HostLog) else own
     rows = json.loads(loaded.study(json.dumps(settings), requested, progress))

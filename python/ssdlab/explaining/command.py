@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -11,15 +10,16 @@ from typing import Any
 
 import click
 
-from ssdlab import delivery, forms, layers, sources, terminal
+from ssdlab import forms, layers, sources, terminal
 from ssdlab.cli.options import JSON, PATH, ExamplesFirst, no_cache, override_options
+from ssdlab.cli.outputs import Outputs
+from ssdlab.explaining import Why, tried
+from ssdlab.explaining.changes import GROUPS
+from ssdlab.explaining.metric import WORDS
 from ssdlab.layers import Layer
 from ssdlab.results import FILE, Results
 from ssdlab.running import stack
 from ssdlab.sweeps.table import spoken
-from ssdlab.why import Why, tried
-from ssdlab.why.changes import GROUPS
-from ssdlab.why.metric import WORDS
 
 
 @click.command(
@@ -86,9 +86,7 @@ def why(
     options. Each change is simulated with the seeds of the experiment, as many as it takes to prove
     or exclude a gain; all intervals hold together with 95 % confidence.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.WHY)
+    outputs = Outputs(json_path, quiet, forms.WHY)
     for option, number, least in (("--workers", workers, 1), ("--requests", requests, 100)):
         if number is not None and number < least:
             raise click.UsageError(f"{option} {number}: at least {least}")
@@ -116,16 +114,10 @@ def why(
             progress=bar,
         )
     again = _Again(experiment, found, **overrides)
-    text = json.dumps(found.to_dict(again)) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.WHY)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.why import display
+    from ssdlab.explaining import display
 
-        table = display.table(found, sys.stdout, again)
-        click.echo(table + stack.default_load(layered), nl=False)
+    outputs.json(found.to_dict(again))
+    outputs.table(lambda: display.table(found, sys.stdout, again) + stack.default_load(layered))
 
 
 def after_run(
@@ -140,7 +132,7 @@ def after_run(
     seed: int | None,
 ) -> None:
     """Output of `ssdlab run --why` below its table."""
-    from ssdlab.why import display
+    from ssdlab.explaining import display
 
     with terminal.steps(sys.stderr, "why") as bar:
         found = tried(layered, results, progress=bar)

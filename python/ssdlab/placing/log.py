@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, PolicyError
 from ssdlab.cleaners.conformance import CheckReport, checked
-from ssdlab.placement.own import Placement, _tried
+from ssdlab.placing.own import Placement, _tried
 
 #: The engine's callback for a victim zone, with the fields of `Zones`.
 Ask = Callable[[list[int], list[int], list[int], int, int], int]

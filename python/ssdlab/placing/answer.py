@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ssdlab import arrow, under_load
-from ssdlab.placement.drive import Drive
+from ssdlab.placing.drive import Drive
 from ssdlab.under_load import Figure
 from ssdlab.units import percent, size
 

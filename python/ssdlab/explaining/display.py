@@ -10,13 +10,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab import readable
+from ssdlab.explaining import intervals
+from ssdlab.explaining.changes import SETTING
 from ssdlab.terminal import console_for, continued, rendered
 from ssdlab.units import dollars
-from ssdlab.why import intervals
-from ssdlab.why.changes import SETTING
 
 if TYPE_CHECKING:
-    from ssdlab.why import Row, Why
+    from ssdlab.explaining import Row, Why
 
 #: The command that repeats a change.
 Again = Callable[[str], str]
@@ -80,7 +80,7 @@ def _sentence(found: Why) -> Text:
     best = found.best
     tried = f"{len(found.rows)} change{'' if len(found.rows) == 1 else 's'}"
     if best is None:
-        return Text(f"Nothing helps within these {tried}." if found.rows else "No change applies.")
+        return Text(f"Nothing helps: {tried} tried." if found.rows else "No change applies.")
     maximize = found.metric.maximize
     said = f"{found.metric.name} {effect(best, maximize)} by {best.change.name}"
     by_settings = next((it for it in found.helps if it.change.group == SETTING), None)

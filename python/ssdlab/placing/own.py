@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ssdlab import _core
 from ssdlab._core import InputError, PolicyError
 from ssdlab.cleaners.conformance import CheckReport, checked
-from ssdlab.placement.drive import Drive
+from ssdlab.placing.drive import Drive
 
 PAGE = 4096
 #: Number of requests fetched from the engine at once.

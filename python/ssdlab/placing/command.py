@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 import click
 
-from ssdlab import delivery, forms
+from ssdlab import forms
 from ssdlab._core import InputError
-from ssdlab.charts import matplotlib
 from ssdlab.cli.options import QUIET, ExamplesFirst
-from ssdlab.placement import ISOLATIONS, place
+from ssdlab.cli.outputs import Outputs
+from ssdlab.placing import ISOLATIONS
+from ssdlab.placing import placement as compared
 from ssdlab.trace.command import _errors, _progress, reading_options
 
 
@@ -92,15 +92,10 @@ def placement(
     address, size, hint (device or FUA), and learned lifetime, beside no placement and the best that
     knowledge of the future allows. The exit status does not depend on the gain.
     """
-    json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.PLACEMENT)
-    if plot is not None:
-        delivery.refuse(plot, forms.PICTURE)
-        matplotlib.check("--plot", plot)
+    outputs = Outputs(json_path, quiet, forms.PLACEMENT, plot=plot)
     levels = _levels(utilisation)
     with _errors(), _progress(quiet) as reading:
-        found = place(
+        found = compared(
             file,
             device=device,
             handles=handles,
@@ -109,27 +104,19 @@ def placement(
             zones=zones,
             units=units,
             spare=spare,
-            reading=reading,
+            read_progress=reading,
             **options,
         )
-    text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    if json_file is not None:
-        delivery.write(json_file, text, forms.PLACEMENT)
-    if plot is not None:
-        from ssdlab.placement import figures
+    from ssdlab.placing import display, figures
 
-        rows = [[figures.policies(found)]]
-        if len(levels) > 1:
-            rows.append([figures.utilisation(found)])
-        title = Path(file).name
-        sheet = matplotlib.sheet(rows, "--plot", title=title, size=(9, 4.5 * len(rows)))
-        matplotlib.save(plot, sheet)
-    if json_path == "-":
-        click.echo(text, nl=False)
-    elif not quiet:
-        from ssdlab.placement import display
-
-        click.echo(display.placed(found, sys.stdout), nl=False)
+    drawn = [figures.policies, figures.utilisation][: 2 if len(levels) > 1 else 1]
+    outputs.json(found.to_dict())
+    outputs.draw(
+        lambda: [[figure(found)] for figure in drawn],
+        title=Path(file).name,
+        size=(9, 4.5 * len(drawn)),
+    )
+    outputs.table(lambda: display.placed(found, sys.stdout))
 
 
 def _levels(text: str) -> list[float]:

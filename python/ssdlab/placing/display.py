@@ -7,7 +7,7 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.placement.answer import Placed, Row
+from ssdlab.placing.answer import Placed, Row
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, warning_lines
 from ssdlab.units import count, percent, significant, size
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ssdlab.charts import Axis, Figure, Level, Series
-from ssdlab.placement.answer import REAL, Placed
-from ssdlab.placement.display import ORDER
+from ssdlab.placing.answer import REAL, Placed
+from ssdlab.placing.display import ORDER
 
 
 def policies(found: Placed) -> Figure:

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from ssdlab import _core, cache, layers, portable
 from ssdlab._core import InputError, PolicyError
+from ssdlab.explaining.changes import Change
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.results.facts import Facts
 from ssdlab.running import Progress, run_layers, stack
 from ssdlab.running.advice import preparation
-from ssdlab.why.changes import Change
 
 #: Maximum number of requests of a trial: enough for a p99, in most loads for a p99.9.
 MOST_REQUESTS = 300_000
