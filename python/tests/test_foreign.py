@@ -1,6 +1,7 @@
 """Results, jobs of fio, command lines of DiskSpd and files of other simulators as experiments."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -147,39 +148,7 @@ def test_files_of_others_that_are_not_read_say_so_in_a_line(name, content, said,
     assert said in refused("run", name)
 
 
-NVMEVIRT = """
-#define SSD_TYPE_CONV 1
-#if (BASE_SSD == OTHER)
-#define NS_SSD_TYPE_0 SSD_TYPE_ZNS
-#define NAND_CHANNELS (64)
-#elif (BASE_SSD == MINE)
-#define NS_SSD_TYPE_0 SSD_TYPE_CONV /* pages */
-#define CELL_MODE (CELL_MODE_MLC)
-#define SSD_PARTITIONS (2)
-#define NAND_CHANNELS (4)
-#define LUNS_PER_NAND_CH (2)
-#define PLNS_PER_LUN (1)
-#define FLASH_PAGE_SIZE KB(16)
-#define ONESHOT_PAGE_SIZE (FLASH_PAGE_SIZE * 2)
-#define BLKS_PER_PLN (64)
-#if 0
-#define BLK_SIZE (1)
-#else
-#define BLK_SIZE (FLASH_PAGE_SIZE << 6)
-#endif
-#define NAND_CHANNEL_BANDWIDTH (600ull) // MB/s
-#define PCIE_BANDWIDTH (3000ull)
-#define NAND_READ_LATENCY_LSB (50000 - 9000)
-#define NAND_READ_LATENCY_MSB (50000 + 9000)
-#define NAND_4KB_READ_LATENCY_LSB (39000)
-#define NAND_PROG_LATENCY (700000)
-#define NAND_ERASE_LATENCY (3000000)
-#define FW_4KB_READ_LATENCY (9000)
-#define FW_READ_LATENCY (12000)
-#define OP_AREA_PERCENT (0.25)
-#define GLOBAL_WB_SIZE (NAND_CHANNELS * LUNS_PER_NAND_CH * ONESHOT_PAGE_SIZE * 4)
-#endif
-"""
+NVMEVIRT = (Path(__file__).parent / "support/files/nvmevirt_config.h").read_text()
 
 
 def test_a_header_of_nvmevirt_is_a_drive(tmp_path, ssdlab):
@@ -207,38 +176,7 @@ def test_a_header_of_nvmevirt_is_a_drive(tmp_path, ssdlab):
     assert "other models of the file, not read: OTHER" in shown
 
 
-SIMPLESSD = """
-# times in ps
-[nvme]
-PCIEGeneration = 2
-PCIELane = 4
-[pal]
-Channel = 2
-Package = 2
-Die = 1
-Plane = 2
-Block = 128
-Page = 64
-PageSize = 8192
-NANDType = 1
-LSBRead = 40000000
-MSBRead = 65000000
-LSBWrite = 500000000   # fast
-MSBWrite = 1300000000
-Erase = 3500000000
-DMASpeed = 400
-DMAWidth = 16
-PageAllocation = CWDP
-[ftl]
-OverProvisioningRatio = 0.25
-FillRatio = 0.5
-GCThreshold = 0.05
-EvictPolicy = 3
-DChoiceParam = 4
-[icl]
-EnableWriteCache = %d
-CacheSize = 4194304
-"""
+SIMPLESSD = (Path(__file__).parent / "support/files/simplessd.cfg").read_text()
 
 
 @pytest.mark.parametrize("is_cached", [0, 1])

@@ -154,21 +154,6 @@ def test_local_threads_and_a_cluster_give_the_same_bits(small, workers):
         assert table.parquet(other.columns) == table.parquet(local.columns)
 
 
-def test_a_cluster_of_another_version_is_refused(small, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(backends, "__version__", "99.0")
-    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        message = f"has ssdlab {ssdlab.__version__}, this is 99.0"
-        with pytest.raises(ssdlab.InputError, match=message):
-            ssdlab.sweep(vary=GRID, set=small, executor=client)
-
-
-def test_a_scheduler_that_cannot_be_reached(refused, monkeypatch):
-    pytest.importorskip("distributed")
-    message = refused("sweep", "--vary", "run.seed=1,2", "--dask", "tcp://127.0.0.1:9")
-    assert message.startswith("ssdlab: --dask tcp://127.0.0.1:9: the scheduler cannot be reached")
-
-
 def test_what_contradicts_itself_is_found_before_anything_runs(small, monkeypatch):
     """A value that no point can use ends the sweep before its first point, whatever shows it."""
     monkeypatch.setattr(run, "_crew", lambda *_: pytest.fail("something ran"))

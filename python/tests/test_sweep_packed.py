@@ -1,11 +1,12 @@
 """The journal of a large sweep: about 2 KB a point, and nothing of the table is lost."""
 
 import json
+import tracemalloc
 
 import pytest
 
 import ssdlab
-from ssdlab.sweeps import packing
+from ssdlab.sweeps import packing, store, table
 from ssdlab.sweeps.packing import Packing
 from ssdlab.sweeps.result import Sweep
 
@@ -20,17 +21,22 @@ def swept(path, **more):
 @pytest.fixture
 def packs(monkeypatch):
     monkeypatch.setattr(packing, "FROM", 5)
+    monkeypatch.setattr(store, "FROM", 5)
+    monkeypatch.setattr(store, "ROWS", 5)
 
 
 def lines_of(path):
     return path.with_suffix(".jsonl").read_bytes().splitlines(keepends=True)
 
 
-def test_a_packed_sweep_has_the_table_of_a_plain_one_in_3_kb_a_point(tmp_path, monkeypatch):
+def test_a_packed_sweep_has_the_table_of_a_plain_one_in_3_kb_a_point(tmp_path, request):
     plain = swept(tmp_path / "plain.csv")
-    monkeypatch.setattr(packing, "FROM", 5)
+    request.getfixturevalue("packs")
     packed = swept(tmp_path / "packed.csv")
-    assert packed.columns == plain.columns
+    assert isinstance(packed.columns, store.Stored) and isinstance(plain.columns, dict)
+    assert packed.columns == plain.columns and [*packed.columns] == [*plain.columns]
+    assert table.parquet(packed.columns) == table.parquet(plain.columns)
+    assert packed.means() == plain.means()
     assert (tmp_path / "plain.csv").read_bytes() == (tmp_path / "packed.csv").read_bytes()
     lines = lines_of(tmp_path / "packed.csv")
     assert max(map(len, lines[1:])) < 3000 < min(map(len, lines_of(tmp_path / "plain.csv")))
@@ -64,3 +70,29 @@ def test_what_is_packed_is_unpacked():
     for wrong in (other, packing_):
         with pytest.raises(ValueError, match="missing or damaged|cannot be|Expecting"):
             wrong.unpack(text if wrong is other else f"{text[:9]}{text[9:15][::-1]}")
+
+
+def test_stored_columns_are_out_of_memory():
+    def peak(count):
+        tracemalloc.start()
+        rows = ({f"x{n}": row + n / 7 for n in range(100)} for row in range(4000))
+        columns = store.columns(rows, count)
+        assert columns["x3"][1400] == 1400 + 3 / 7
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(4000) < peak(1000) / 4
+
+
+def test_a_column_that_some_rows_lack_is_empty_there(packs):
+    rows = [{"a": n, **({"b": n} if n > 6 else {})} for n in range(12)]
+    found = store.columns(rows, 12)
+    assert found["b"] == [None] * 7 + [7, 8, 9, 10, 11] and "c" not in found
+    found["c"] = [True] * 12
+    assert [*found] == ["a", "b", "c"]
+    pieces = [*store.pieces(found)]
+    assert [len(it[0]) for it in pieces] == [5, 5, 2] and pieces[1][1] == [None, None, 7, 8, 9]
+    del found["c"]
+    with pytest.raises(KeyError):
+        found["c"]

@@ -30,6 +30,7 @@ mod _core {
     use lab::Column;
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
+    use pyo3::types::PyList;
 
     #[pymodule_export]
     use super::cache::{cache_bound, cache_clear, cache_entries, cache_folder, cache_make_room};
@@ -99,25 +100,33 @@ mod _core {
     const PASSED_OVER: u8 = BlockState::PassedOver as u8;
 
     /// Writes a Parquet file with the given columns: name, type (`bool`, `int`, `float` or `str`),
-    /// and a list of values or None.
+    /// and a list of values or None, or a function that gives one.
     #[pyfunction]
     fn to_parquet(
         py: Python<'_>,
         columns: Vec<(String, String, Bound<'_, PyAny>)>,
     ) -> PyResult<Vec<u8>> {
-        let columns = columns
-            .into_iter()
-            .map(|(name, kind, values)| {
-                let column = match kind.as_str() {
-                    "bool" => Column::Bools(values.extract()?),
-                    "int" => Column::Integers(values.extract()?),
-                    "float" => Column::Numbers(values.extract()?),
-                    "str" => Column::Texts(values.extract()?),
-                    _ => return Err(PyValueError::new_err(format!("no columns of {kind}"))),
-                };
-                Ok((name, column))
-            })
-            .collect::<PyResult<Vec<_>>>()?;
-        py.detach(|| lab::to_parquet(&columns)).map_err(PyValueError::new_err)
+        let (mut types, mut given) = (Vec::new(), Vec::new());
+        for (name, kind, values) in columns {
+            types.push((name, column(&kind, &PyList::empty(py))?));
+            given.push((kind, values));
+        }
+        let values = |index: usize| {
+            let (kind, values): &(String, Bound<'_, PyAny>) = &given[index];
+            let found = if values.is_callable() { values.call0() } else { Ok(values.clone()) };
+            found.and_then(|it| column(kind, &it)).map_err(|error| error.to_string())
+        };
+        lab::to_parquet(&types, values).map_err(PyValueError::new_err)
+    }
+
+    /// A column of a type.
+    fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
+        Ok(match kind {
+            "bool" => Column::Bools(values.extract()?),
+            "int" => Column::Integers(values.extract()?),
+            "float" => Column::Numbers(values.extract()?),
+            "str" => Column::Texts(values.extract()?),
+            _ => return Err(PyValueError::new_err(format!("no columns of {kind}"))),
+        })
     }
 }

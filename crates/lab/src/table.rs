@@ -46,26 +46,33 @@ impl Column {
     }
 }
 
-/// The bytes of a Parquet file with these columns, compressed by zstd. Equal columns give equal
-/// bytes.
+/// The bytes of a Parquet file, compressed by zstd. `types` has a column of each type, and
+/// `values` gives the content, one column after the other, so that memory has one at a time.
+/// Equal columns give equal bytes.
 ///
 /// # Errors
-/// Columns of different lengths, or two of one name.
-pub fn to_parquet(columns: &[(String, Column)]) -> Result<Vec<u8>, String> {
-    let rows = columns.first().map_or(0, |(_, column)| column.rows());
-    for (index, (name, column)) in columns.iter().enumerate() {
-        if column.rows() != rows {
-            return Err(format!("column {name} has {} rows, others {rows}", column.rows()));
-        }
-        if columns[..index].iter().any(|(other, _)| other == name) {
+/// Columns of different lengths or of another type than stated, two of one name, or an error of
+/// `values`.
+pub fn to_parquet(
+    types: &[(String, Column)],
+    values: impl FnMut(usize) -> Result<Column, String>,
+) -> Result<Vec<u8>, String> {
+    for (index, (name, _)) in types.iter().enumerate() {
+        if types[..index].iter().any(|(other, _)| other == name) {
             return Err(format!("two columns are called {name}"));
         }
     }
-    encoded(columns).map_err(|error| error.to_string())
+    encoded(types, values).map_err(|error| match error {
+        ParquetError::General(why) => why,
+        other => other.to_string(),
+    })
 }
 
-fn encoded(columns: &[(String, Column)]) -> Result<Vec<u8>, ParquetError> {
-    let fields = columns.iter().map(|(name, column)| column.field(name));
+fn encoded(
+    types: &[(String, Column)],
+    mut values: impl FnMut(usize) -> Result<Column, String>,
+) -> Result<Vec<u8>, ParquetError> {
+    let fields = types.iter().map(|(name, column)| column.field(name));
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Type::group_type_builder("table").with_fields(fields).build()?;
     let properties = WriterProperties::builder()
@@ -74,11 +81,18 @@ fn encoded(columns: &[(String, Column)]) -> Result<Vec<u8>, ParquetError> {
     let properties = Arc::new(properties.build());
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties)?;
     let mut group = writer.next_row_group()?;
-    for (_, column) in columns {
+    let mut rows = None;
+    for (index, (name, kind)) in types.iter().enumerate() {
+        let column = values(index).map_err(ParquetError::General)?;
+        let (own, others) = (column.rows(), *rows.get_or_insert(column.rows()));
+        if own != others || std::mem::discriminant(&column) != std::mem::discriminant(kind) {
+            let why = format!("column {name} has {own} rows, others {others}, or another type");
+            return Err(ParquetError::General(why));
+        }
         match column {
-            Column::Bools(values) => write::<BoolType>(&mut group, values.iter().copied()),
-            Column::Integers(values) => write::<Int64Type>(&mut group, values.iter().copied()),
-            Column::Numbers(values) => write::<DoubleType>(&mut group, values.iter().copied()),
+            Column::Bools(values) => write::<BoolType>(&mut group, values.into_iter()),
+            Column::Integers(values) => write::<Int64Type>(&mut group, values.into_iter()),
+            Column::Numbers(values) => write::<DoubleType>(&mut group, values.into_iter()),
             Column::Texts(values) => write::<ByteArrayType>(
                 &mut group,
                 values.iter().map(|text| text.as_deref().map(ByteArray::from)),
@@ -121,8 +135,9 @@ mod tests {
             ("error".to_owned(), Column::Texts(vec![None, Some("broken".to_owned())])),
             ("pareto".to_owned(), Column::Bools(vec![Some(true), Some(false)])),
         ];
-        let bytes = to_parquet(&columns).unwrap();
-        assert_eq!(bytes, to_parquet(&columns).unwrap());
+        let written = || to_parquet(&columns, |index| Ok(columns[index].1.clone())).unwrap();
+        let bytes = written();
+        assert_eq!(bytes, written());
         let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
         let rows: Vec<Vec<(String, Field)>> =
             file.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns()).collect();
@@ -140,9 +155,14 @@ mod tests {
     fn columns_that_do_not_fit_are_refused() {
         let column = |rows| Column::Integers(vec![None; rows]);
         let refused = |a: &str, b: &str, rows| {
-            to_parquet(&[(a.to_owned(), column(2)), (b.to_owned(), column(rows))]).unwrap_err()
+            let columns = [(a.to_owned(), column(2)), (b.to_owned(), column(rows))];
+            to_parquet(&columns, |index| Ok(columns[index].1.clone())).unwrap_err()
         };
         assert!(refused("a", "b", 3).contains("column b has 3 rows"));
         assert!(refused("a", "a", 2).contains("two columns are called a"));
+        let types = [("a".to_owned(), column(0))];
+        assert_eq!(to_parquet(&types, |_| Err("no disk".to_owned())).unwrap_err(), "no disk");
+        let other = |_| Ok(Column::Numbers(vec![None]));
+        assert!(to_parquet(&types, other).unwrap_err().contains("another type"));
     }
 }

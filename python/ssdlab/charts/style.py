@@ -5,6 +5,8 @@ A colour has a role; roles are the same on pages, in notebooks and in pictures (
 
 from __future__ import annotations
 
+from pathlib import Path
+
 #: Classes `c0` to `c8`, for series without a role.
 COLOURS = 9
 #: Number of shades between the minimum and the maximum.
@@ -132,109 +134,7 @@ PALETTE_STYLE = f"""
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(1)} }} }}
 """
 
-_MARKS = """
-figure { margin: 0 0 28px } figcaption { font-weight: 600; margin-bottom: 4px }
-svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
-.plot { display: grid; grid-template-columns: var(--l, 58px) minmax(0, 1fr);
-  container-type: inline-size }
-.yl, .pa { height: var(--h, 280px) } .yl, .pa, .xl { position: relative }
-.yl span, .xl span { position: absolute; font-size: 12px; color: var(--dim); line-height: 1;
-  white-space: nowrap }
-.yl span { right: 8px; transform: translateY(50%) }
-.xl { grid-column: 2; height: 20px } .xl span { top: 5px; transform: translateX(-50%) }
-.xl span.e { transform: translateX(-100%) } .xl span.s { transform: none }
-.xt, .yt { font-size: 12px; color: var(--dim); line-height: 1.3 }
-.xt { grid-column: 2; text-align: right; margin-top: 2px }
-.yt { margin-bottom: 8px }
-.pa { touch-action: pan-y }
-.pa > svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block }
-.grid { stroke: var(--grid) } .base { stroke: var(--axis) }
-.line { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
-.thin { stroke-width: 1.5 } .dotted { stroke: var(--dim); stroke-dasharray: 2 3; fill: none }
-.band { fill: currentColor; opacity: .2; stroke: none }
-.dot { stroke: currentColor; stroke-width: 6; stroke-linecap: round; fill: none }
-.dot.strong { stroke-width: 10 } .dot.faint { opacity: 0 }
-.place { position: absolute; font-size: 12px; color: var(--dim); white-space: nowrap;
-  line-height: 1.2; padding: 0 3px; pointer-events: none; max-width: 100%;
-  background: color-mix(in srgb, var(--bg) 82%, transparent) }
-.thread { fill: none; stroke: currentColor; stroke-opacity: .45 }
-.thread.best { stroke-opacity: 1; stroke-width: 2.5 }
-.legend { color: var(--dim); font-size: 13px; margin: 0 0 10px; max-width: none;
-  display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center }
-.legend span { display: inline-flex; align-items: center; gap: 6px }
-.key { display: inline-block; width: 18px; border-top: 3px solid }
-.key.dashed { border-top: 2px dashed } .key.fine { border-top: 2px dotted }
-.key.point { width: 8px; height: 8px; border: 0; border-radius: 50%; background: currentColor }
-.swatch { display: inline-block; width: 12px; height: 12px; border-radius: 2px;
-  background: currentColor; flex: none }
-.stacks { display: grid; grid-template-columns: minmax(7em, max-content) minmax(0, 1fr) max-content;
-  gap: 6px 12px; align-items: center }
-.stacks > div { display: contents }
-.stacks .n { font-size: 13px; line-height: 1.25 }
-.stacks .n i { display: block; font-style: normal; color: var(--dim); font-size: 12px }
-.stacks .m { text-align: right; white-space: nowrap; font-size: 14px; font-weight: 600 }
-.stack { display: flex; height: 26px; gap: 1.5px; border-radius: 3px; overflow: hidden }
-.stack > span { min-width: 1px; overflow: hidden; white-space: nowrap; font-size: 12px;
-  line-height: 26px; container-type: inline-size }
-.stack em { font-style: normal; padding-left: 7px }
-.bars { display: flex; align-items: flex-end; height: 100%; position: relative }
-.bars > div { flex: 1; display: flex; align-items: flex-end; gap: 1.5px; height: 100%;
-  padding: 0 calc(40% / max(8, var(--n, 8))); min-width: 0 }
-.bars span { flex: 1; background: currentColor; min-height: 1px; border-radius: 2px 2px 0 0;
-  position: relative }
-.bars b { position: absolute; bottom: 100%; left: -20px; right: -20px; text-align: center;
-  font-size: 12px; font-weight: 400; color: var(--dim); white-space: nowrap }
-.barx { grid-column: 2; display: flex; font-size: 12px; color: var(--dim); text-align: center;
-  line-height: 1.2; padding-top: 5px } .barx span { flex: 1; min-width: 0; overflow-wrap: anywhere }
-.multiples { display: grid; gap: 0 28px;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)) }
-.strips { display: grid; gap: 20px }
-.strip { display: grid; grid-template-columns: 150px minmax(0, 1fr) 132px; gap: 0 14px;
-  align-items: center }
-.strip .t, .strip .r { line-height: 1.35 } .strip .t { font-size: 13px }
-.strip .t i { display: block; font-style: normal; font-size: 12px; color: var(--dim) }
-.strip .r { font-size: 12px; color: var(--dim) }
-.strip .r b { font-size: 15px; font-weight: 600; display: block; white-space: nowrap }
-.strip .r b:not([class]) { color: var(--fg) }
-.say { font-size: 12px; color: var(--dim); min-height: 20px; display: none }
-.js .say { display: block }
-.say b { font-weight: 600; color: var(--fg) } .say span { margin-right: 12px }
-.xh, .brush { position: absolute; top: 0; bottom: 0; pointer-events: none; display: none }
-.xh { width: 1px; background: var(--fg); opacity: .55 }
-.brush { background: var(--link); opacity: .13 }
-.legend.plain { display: block }
-.legend .ramp { display: inline-flex; gap: 0; vertical-align: -2px; margin: 0 4px }
-.ramp i { width: 14px; height: 12px }
-.flow { position: relative; height: 216px; margin: 6px 0 12px }
-.flow svg { position: absolute; inset: 0; width: 100%; height: 100% }
-.flow div { position: absolute; font-size: 12px; line-height: 1.3; color: var(--dim) }
-.flow div.thin b { display: inline; margin-right: 5px }
-.flow div b { display: block; font-size: 15px; color: var(--fg);
-  font-weight: 600 }
-.ratio { position: relative; height: 18px; min-width: 160px }
-.ratio i { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--axis) }
-.ratio u { position: absolute; top: 8px; height: 2px; background: currentColor }
-.ratio s { position: absolute; top: 4px; width: 10px; height: 10px; margin-left: -5px;
-  border-radius: 50%; background: currentColor }
-@container (max-width: 480px) { .minor { display: none } }
-@container (max-width: 110px) { .stack .w { display: none } }
-@container (max-width: 145px) { .stack .w.long { display: none } }
-@container (max-width: 185px) { .stack .w.longest { display: none } }
-@container (max-width: 36px) { .stack em { display: none } }
-@media (max-width: 640px) {
-  .strip { grid-template-columns: 1fr auto; gap: 2px 10px }
-  .strip .plot { grid-row: 2; grid-column: 1 / -1; margin-top: 8px }
-  .strip .r { text-align: right } .strip .r b { display: inline; margin-right: 4px }
-  .strip .t i { display: none }
-  .stacks { display: block }
-  .stacks > div { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 3px 8px;
-    margin-bottom: 10px }
-  .stacks .stack { order: 3; grid-column: 1 / -1 }
-  .stacks .n i { display: inline; margin-left: 6px }
-  .ratio { min-width: 80px } .flow { height: 250px } .flow div { font-size: 11px }
-  .flow div.last { left: auto !important; right: 0; text-align: right; white-space: nowrap }
-}
-"""
+_MARKS = (Path(__file__).parent / "marks.css").read_text(encoding="utf-8")
 
 _LANES = """
 .lanes { display: grid; grid-template-columns: fit-content(12rem) minmax(0, 1fr);

@@ -1,7 +1,7 @@
 """Draws a figure for a web page: HTML and SVG with colours from the page's style sheet.
 
 matplotlib is optional and draws in fixed colours; these figures follow the reader's light or dark
-theme and need no extra package. They work without script; `script.SCRIPT` adds a cross-hair. The
+theme and need no extra package. They work without script; `charts.js` adds a cross-hair. The
 page must have `style.CHARTS`.
 """
 

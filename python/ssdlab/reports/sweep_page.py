@@ -13,7 +13,7 @@ from ssdlab.pages import KeyFigure, Section
 from ssdlab.sweeps import figures, table
 from ssdlab.sweeps.figures import Rows, short
 from ssdlab.sweeps.result import Sweep
-from ssdlab.sweeps.seeds import SEED, rows_of
+from ssdlab.sweeps.seeds import SEED, Design, rows_of
 from ssdlab.sweeps.table import Goals, Objective, margin_of
 
 #: Default objectives in figures.
@@ -30,8 +30,9 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     """The report of `sweep` as HTML."""
     goals = _goals(sweep, minimize, maximize)
     objectives = [objective.column for objective in goals.objectives]
-    rows = _rows(sweep)
-    seeds = max((len(it.rows) for it in sweep.means()), default=0)
+    means = sweep.means(goals.names())
+    rows = _rows(sweep, means, goals.names())
+    seeds = max((len(it.rows) for it in means), default=0)
     best = goals.pareto(rows)
     varied = [
         name
@@ -90,17 +91,14 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     return pages.document(title, lead, sections)
 
 
-def _rows(sweep: Sweep) -> Rows:
+def _rows(sweep: Sweep, means: Sequence[Design], names: Sequence[str]) -> Rows:
     """A row per point; with repeated seeds a row per design, with means and margins."""
-    means = sweep.means()
     if not means:
-        return [
-            {name: values[position] for name, values in sweep.columns.items()}
-            for position in range(len(sweep))
-        ]
+        return sweep.rows([*names, "warnings", "error"])
     rows = rows_of(means)
+    of_points = sweep.columns["error"]
     for design, row in zip(means, rows, strict=True):
-        errors = [it for position in design.rows if (it := sweep.columns["error"][position])]
+        errors = [it for position in design.rows if (it := of_points[position])]
         count = f"{len(errors)} of {len(design.rows)} seeds failed: "
         row["error"] = f"{count if len(design.rows) > 1 else ''}{errors[0]}" if errors else None
         warned = [name for position in design.rows for name in sweep.warned(position)]

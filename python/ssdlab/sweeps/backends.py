@@ -9,6 +9,7 @@ import contextlib
 import logging
 import multiprocessing
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
@@ -23,7 +24,7 @@ from concurrent.futures import (
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-from ssdlab import portable
+from ssdlab import delivery, portable
 from ssdlab._core import InputError
 from ssdlab._core import version as __version__
 from ssdlab.optional import required
@@ -40,6 +41,8 @@ FOREIGN_LANES = 256
 #: Points in flight per thread of a cluster, to hide network latency.
 LANES_PER_THREAD = 3
 CONNECT_SECONDS = 10
+#: Time for a lost scheduler and its workers to return.
+RETURN_SECONDS = 120
 
 
 class Lost(RuntimeError):
@@ -54,6 +57,10 @@ class Lane(Protocol):
 
     def restart(self) -> bool:
         """Replace a dead worker; False for a foreign executor."""
+
+
+#: Lanes that replace all lost ones. Raises `Lost` if there are none.
+Renewed: TypeAlias = "Callable[[Lost], list[Lane]]"
 
 
 class _Process:
@@ -121,15 +128,31 @@ class _Foreign:
 class Crew:
     """Lanes with the loop that feeds them."""
 
-    def __init__(self, lanes: Iterable[Lane], name: str) -> None:
+    def __init__(self, lanes: Iterable[Lane], name: str, renewed: Renewed | None = None) -> None:
         self._free = list(lanes)
         self._name = name
+        self._renewed = renewed
 
     def run(self, points: Iterable[Point], check: bool, done: Done) -> None:
         """Run each point once and call `done` with its outcome, in order of completion.
 
         Raises `Lost` if no worker can be replaced.
         """
+        left = {point.key: point for point in points}
+
+        def finished(point: Point, outcome: Outcome) -> None:
+            del left[point.key]
+            done(point, outcome)
+
+        while left:
+            try:
+                self._run([*left.values()], check, finished)
+            except Lost as error:
+                if self._renewed is None:
+                    raise
+                self._free = self._renewed(error)
+
+    def _run(self, points: Iterable[Point], check: bool, done: Done) -> None:
         waiting = deque(points)
         deaths: dict[str, int] = {}
         running: dict[Future[Outcome], tuple[Point, Lane]] = {}
@@ -146,6 +169,8 @@ class Crew:
                         waiting.appendleft(point)
                     else:
                         done(point, outcome)
+        except Lost:
+            raise
         except (BrokenExecutor, RuntimeError) as error:
             raise Lost(f"{self._name}: {error}") from error
         finally:
@@ -198,15 +223,15 @@ def on(executor: Any, source: str) -> Iterator[Crew]:
     of ssdlab.
     """
     if isinstance(executor, str):
-        with _connected(executor, source) as client:
-            yield _dask(client, source)
+        with _cluster(executor, source) as crew:
+            yield crew
     elif isinstance(executor, Executor):
         lanes = getattr(executor, "_max_workers", FOREIGN_LANES)
         with contextlib.suppress(BrokenExecutor):
             _same_version({"a worker": executor.submit(work.version).result()}, source)
         yield Crew([_Foreign(executor) for _ in range(2 * lanes)], source)
     elif hasattr(executor, "get_executor") and hasattr(executor, "scheduler_info"):
-        yield _dask(executor, source)
+        yield Crew(_dask(executor, source), source)
     else:
         raise InputError(
             f"{source}: expected an Executor, a dask.distributed.Client or the address of a Dask "
@@ -215,23 +240,47 @@ def on(executor: Any, source: str) -> Iterator[Crew]:
 
 
 @contextlib.contextmanager
-def _connected(address: str, source: str) -> Iterator[Any]:
+def _cluster(address: str, source: str) -> Iterator[Crew]:
+    """The crew of a scheduler's address; a scheduler that returns after a loss is taken up."""
     distributed = required("distributed", source)
-    # Errors get messages of ssdlab.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        client = distributed.Client(address, timeout=CONNECT_SECONDS)
-    except Exception as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(f"{source}: the scheduler cannot be reached: {reason}") from None
-    try:
-        yield client
-    finally:
-        with contextlib.suppress(Exception):
-            client.close(timeout=1)
+    # Errors get messages of ssdlab. Each module of Dask sets a level of its own.
+    for name in [*logging.root.manager.loggerDict]:
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as clients:
+
+        def connected() -> list[Lane]:
+            try:
+                client = distributed.Client(address, timeout=CONNECT_SECONDS)
+            except Exception as error:
+                reason = str(error).partition("\n")[0] or type(error).__name__
+                raise InputError(f"{source}: the scheduler cannot be reached: {reason}") from None
+            clients.callback(_closed, client)
+            return _dask(client, source)
+
+        def renewed(lost: Lost) -> list[Lane]:
+            clients.close()
+            wait_for = f"waiting {RETURN_SECONDS} s for the scheduler and its workers to return"
+            delivery.note(f"{lost}; {wait_for}")
+            until = time.monotonic() + RETURN_SECONDS
+            while True:
+                try:
+                    return connected()
+                except InputError:
+                    if time.monotonic() > until:
+                        raise lost from None
+                    clients.close()
+                    time.sleep(1)
+
+        yield Crew(connected(), source, renewed)
 
 
-def _dask(client: Any, source: str) -> Crew:
+def _closed(client: Any) -> None:
+    with contextlib.suppress(Exception):
+        client.close(timeout=1)
+
+
+def _dask(client: Any, source: str) -> list[Lane]:
     threads = sum(client.nthreads().values())
     if not threads:
         raise InputError(f"{source}: the cluster has no workers")
@@ -241,7 +290,7 @@ def _dask(client: Any, source: str) -> Crew:
         raise InputError(f"{source}: a worker cannot load ssdlab: {error}") from None
     _same_version(versions, source)
     executor = client.get_executor(pure=False)
-    return Crew([_Foreign(executor) for _ in range(LANES_PER_THREAD * threads)], source)
+    return [_Foreign(executor) for _ in range(LANES_PER_THREAD * threads)]
 
 
 def _same_version(versions: dict[str, str], source: str) -> None:

@@ -17,7 +17,7 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
     """The points of a sweep as text for `file`: parameters and main metrics."""
     names, rows = sweep.shown()
     marks = sweep.warning_marks()
-    means = sweep.means()
+    means = sweep.means(names)
     title = Text(f"{len(sweep):,} points", style="bold")
     if means:
         table = _of_means(sweep, names)
@@ -61,10 +61,11 @@ def _of_points(
     known = heads(names)
     keys = len(sweep.parameters)
     table = Columns([*known, *(["!"] if marks else [])], keys, left=["error"])
+    columns = {name: sweep.columns[name] for name in names}
     for row in rows:
         cells = []
         for name in names:
-            value = sweep.columns[name][row]
+            value = columns[name][row]
             result = name not in sweep.parameters and value is not None
             cells.append(said(name, value) if result and _number(value) else cell_text(value))
             if name == "error" and value:  # said below the table
@@ -80,7 +81,7 @@ def _number(value: object) -> bool:
 
 
 def _of_means(sweep: Sweep, names: list[str]) -> Columns:
-    found = sweep.means()
+    found = sweep.means(names)
     parameters = list(found[0].parameters)
     figures = [name for name in names if any(name in it.figures for it in found)]
     table = Columns([*heads([*parameters, *figures]), "seeds"], len(parameters))

@@ -20,7 +20,8 @@ from typing import IO, Any
 from ssdlab import delivery, files, portable, reading
 from ssdlab._core import InputError
 from ssdlab.results import SCHEMA
-from ssdlab.sweeps.packing import Packing
+from ssdlab.sweeps import table
+from ssdlab.sweeps.packing import MISSING, Packing
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
@@ -45,6 +46,8 @@ class Journal:
     def __init__(self, path: Path | None, force: bool = False, packs: bool = False) -> None:
         self.path = path
         self._packs, self._packing = packs, Packing()
+        #: Key of the point against which the others are packed.
+        self._first = ""
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
         #: Messages about dropped damaged lines.
@@ -83,13 +86,14 @@ class Journal:
         journal._file.close()
         try:
             journal._file = reading.opened(path)
+            journal._scan(lambda line: None)
+            journal._file.seek(0)
             for number, text in enumerate(journal._file, start=1):
                 line = journal._lawful(f"{path}: line {number}", text)
                 journal.points.append(_point(line))
                 journal.asked = line.get("sweep", journal.asked)
                 if (was := _sum_problem(text)) and _SUM in text:
                     raise InputError(f"{path}: line {number}: {was}; {_AGAIN}")
-            journal._scan(lambda line: None)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         except InputError:
@@ -100,6 +104,12 @@ class Journal:
 
     def _scan(self, problem: Callable[[bytes], str | None]) -> None:
         """Index the lines; lines with a `problem` are dropped."""
+        self._file.seek(0)
+        for line in self._file:
+            if _SUM not in line or _sum_problem(line) is None:
+                self._begin(line)
+            if self._packing.knows_first:
+                break
         self._file.seek(0)
         position = 0
         for number, line in enumerate(self._file, start=1):
@@ -113,7 +123,6 @@ class Journal:
             if wrong is not None:
                 self.damaged.append(f"{self.path}: line {number}: {wrong}")
             elif head is not None:
-                self._begin(line)
                 if head[2]:
                     self._places[head[1].decode()] = position, len(line)
                 if not self._found:
@@ -201,25 +210,37 @@ class Journal:
             return None
         return self._packing.unpack(json.loads(self._line(key))["results"])
 
+    def row(self, point: Point) -> dict[str, Any]:
+        """A point's row of the table: parameters, scalars of the results, and error."""
+        results = self.results(point.key)
+        scalars = {} if results is None else table.flat(results)
+        error = point.error or self.errors.get(point.key)
+        return {**point.parameters, **scalars, "error": error}
+
     def finish(self, points: Iterable[Point]) -> None:
         """Sort the lines by point, errors included, and drop foreign ones."""
         if self.path is None:
             return
 
-        places: list[str] = []
+        points = [*points]
+        packing = Packing()
+        # The line against which the others are packed may be any, but must be there.
+        first = self._line(self._first) if self._first in self._places else b""
+        is_plain = _results_in(first)[:1] == b"{"
+        is_kept = is_plain and any(point.key == self._first for point in points)
 
         def lines() -> Iterable[bytes]:
-            packing = Packing()
-            for point in points:
+            for place, point in enumerate(points):
                 results = b"null"
                 if point.key in self._places:
                     results = _results_in(self._line(point.key))
-                    if self._packs:  # its first line may be another now
+                    is_packed = results[:1] != b"{" or point.key == self._first
+                    if self._packs and not (is_kept and is_packed):
                         found = self._packing.unpack(json.loads(results))
-                        results = packing.pack(json.dumps(found).encode())
+                        again = self._packing if is_kept else packing
+                        results = again.pack(json.dumps(found).encode())
                 error = point.error or self.errors.get(point.key)
-                asked = self.asked if not self._packs or not places else None
-                places.append(point.key)
+                asked = self.asked if not self._packs or not place else None
                 yield _whole_line(_head(point, error, asked), results)
             portable.close_before_replaced(self._file)
 
@@ -234,7 +255,7 @@ class Journal:
         self._file.close()
         self._file = self.path.open("rb")
         self._places.clear()
-        self._packing = Packing()
+        self._packing, self._first = Packing(), ""
         self._scan(lambda line: None)
 
     def _line(self, key: str) -> bytes:
@@ -247,17 +268,21 @@ class Journal:
         if not self._packs:
             return _whole_line(_head(point, error, self.asked), results)
         asked = None if self._packing.knows_first else self.asked
+        self._first = self._first or point.key
         return _whole_line(_head(point, error, asked), self._packing.pack(results))
 
     def _begin(self, line: bytes) -> None:
-        """Take the first plain results as those against which later ones are packed."""
+        """Take the first plain results as the base of packed ones."""
         if not self._packing.knows_first and (found := _results_in(line))[:1] == b"{":
             self._packing.begin(found)
+            self._first = line[len(_BEGINS) :][:32].decode(errors="replace")
 
     def _problem(self, line: bytes) -> str | None:
         """Error in a line that invalidates its point; None without errors."""
         if (found := _sum_problem(line)) is not None:
             return found
+        if (packed := _results_in(line))[:1] == b'"':  # its checksum says it is as it was written
+            return None if self._packing.is_mine(packed[1:]) else MISSING
         try:
             _point(self._lawful("it", line))
         except InputError as error:
@@ -269,7 +294,6 @@ class Journal:
     def _lawful(self, source: str, text: bytes) -> dict[str, Any]:
         """A line with valid results, unpacked. Raises `InputError`, which names `source`."""
         line: dict[str, Any] = reading.parsed(source, text)
-        self._begin(text)
         if isinstance(line["results"], str):
             try:
                 line["results"] = self._packing.unpack(line["results"])

@@ -14,6 +14,8 @@ from typing import Any
 FROM = 1_000
 #: Sections of results that packed ones lack.
 LEFT_OUT = ("time_series", "timeline")
+#: Message about results whose first ones are missing.
+MISSING = "the line with which it was compressed is missing or damaged"
 #: Window of the compression: 32 KiB, without a header.
 _WINDOW, _BYTES = -15, 1 << 15
 
@@ -29,6 +31,10 @@ class Packing:
         """True if there are first results."""
         return self._first is not None
 
+    def is_mine(self, packed: bytes) -> bool:
+        """True if results were packed against the known first ones."""
+        return self._first is not None and packed.startswith(b"%08x:" % zlib.crc32(self._first))
+
     def begin(self, results: bytes) -> None:
         """Take these results, JSON as text, as the first ones."""
         self._first = results[-_BYTES:]
@@ -42,8 +48,8 @@ class Packing:
         deflate = zlib.compressobj(
             9, zlib.DEFLATED, _WINDOW, 9, zlib.Z_DEFAULT_STRATEGY, self._first
         )
-        text = base64.b85encode(deflate.compress(short) + deflate.flush())
-        return b'"%08x %s"' % (zlib.crc32(self._first), text)
+        text = base64.b64encode(deflate.compress(short) + deflate.flush())
+        return b'"%08x:%s"' % (zlib.crc32(self._first), text)
 
     def unpack(self, results: Any) -> dict[str, Any]:
         """Results that `pack` gave; others as they are.
@@ -53,13 +59,13 @@ class Packing:
         if not isinstance(results, str):
             found: dict[str, Any] = results
             return found
-        mark, _, text = results.partition(" ")
-        if self._first is None or mark != f"{zlib.crc32(self._first):08x}":
-            raise ValueError("the line with which it was compressed is missing or damaged")
+        if self._first is None or not self.is_mine(results.encode()):
+            raise ValueError(MISSING)
+        text = results.partition(":")[2]
         inflate = zlib.decompressobj(_WINDOW, self._first)
         try:
-            data = inflate.decompress(base64.b85decode(text)) + inflate.flush()
-        except zlib.error as error:
+            data = inflate.decompress(base64.b64decode(text)) + inflate.flush()
+        except (ValueError, zlib.error) as error:
             raise ValueError(f"it cannot be decompressed: {error}") from None
         unpacked: dict[str, Any] = json.loads(data)
         return unpacked

@@ -24,11 +24,6 @@ class Plots:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        columns = sweep.columns
-        self._rows = [
-            dict(zip(columns, values, strict=True))
-            for values in zip(*columns.values(), strict=True)
-        ]
 
     def by(self, parameter: str, metric: str | None = None, ax: Any = None) -> Any:
         """A metric over a parameter: the mean over all others, with minimum and maximum.
@@ -37,15 +32,16 @@ class Plots:
         have results.
         """
         self._known(parameter)
-        return self._drawn(
-            "by", figures.by_parameter(self._rows, parameter, self._metric(metric)), ax
-        )
+        name = self._metric(metric)
+        rows = self._sweep.rows([name])
+        return self._drawn("by", figures.by_parameter(rows, parameter, name), ax)
 
     def heat_map(self, down: str, across: str, metric: str | None = None, ax: Any = None) -> Any:
         """A metric over two parameters. Raises `InputError` for an unknown one."""
         self._known(down)
         self._known(across)
-        drawn = figures.heat_map(self._rows, down, across, self._metric(metric))
+        name = self._metric(metric)
+        drawn = figures.heat_map(self._sweep.rows([name]), down, across, name)
         return self._drawn("heat_map", drawn, ax)
 
     def pareto(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
@@ -61,7 +57,8 @@ class Plots:
         across = objectives[0] if x is None else self._metric(x)
         up = objectives[1] if y is None else self._metric(y)
         best = [bool(it) for it in self._sweep.columns["pareto"]]
-        drawn = figures.trade_off(self._rows, best, across, up, self._sweep.parameters)
+        rows = self._sweep.rows([across, up])
+        drawn = figures.trade_off(rows, best, across, up, self._sweep.parameters)
         return self._drawn("pareto", drawn, ax)
 
     def _known(self, parameter: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from ssdlab import _core, arrow, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.optional import required
 from ssdlab.results import Results
-from ssdlab.sweeps import seeds, table
+from ssdlab.sweeps import seeds, store, table
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
@@ -72,18 +74,19 @@ class Sweep(arrow.Table):
     def __init__(
         self,
         points: Sequence[Point],
-        rows: Sequence[Mapping[str, Any]],
+        rows: Iterable[Mapping[str, Any]],
         journal: Journal,
         goals: Goals,
     ) -> None:
         self._journal = journal
         self.goals = goals
+        self.columns = store.columns(rows, len(points))
         self._points = [
-            Finished(point.parameters, row["error"], point.key, journal)
-            for point, row in zip(points, rows, strict=True)
+            Finished(point.parameters, error, point.key, journal)
+            for point, error in zip(points, self.columns.get("error", []), strict=True)
         ]
         self.parameters = list(dict.fromkeys(name for p in points for name in p.parameters))
-        self.columns = table.columns(rows)
+        rows = self.rows(goals.names())
         if goals.objectives:
             self.columns["pareto"] = self._front(rows)
         if goals.constraints:
@@ -91,9 +94,15 @@ class Sweep(arrow.Table):
         self.unmet = goals.unmet(rows, self.parameters)
         self._misses = [*map(goals.miss, rows)]
 
+    def rows(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """A row for each point: its parameters, and the existing columns among `names`."""
+        found = dict.fromkeys([*self.parameters, *names])
+        columns = {name: self.columns[name] for name in found if name in self.columns}
+        return [dict(zip(columns, it, strict=True)) for it in zip(*columns.values(), strict=True)]
+
     def _front(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
         """Points on the Pareto front; where seeds are repeated, the points of designs on it."""
-        if not (designs := self.means()):
+        if not (designs := self.means(self.goals.names())):
             return self.goals.pareto(rows)
         best = [False] * len(rows)
         for design, is_best in zip(designs, self.goals.pareto(seeds.rows_of(designs)), strict=True):
@@ -109,11 +118,7 @@ class Sweep(arrow.Table):
         """
         file = Path(path).with_suffix(".jsonl")
         journal = Journal.read(file)
-        rows = []
-        for point in journal.points:
-            results = journal.results(point.key)
-            scalars = {} if results is None else table.flat(results)
-            rows.append({**point.parameters, **scalars, "error": point.error})
+        rows = map(journal.row, journal.points)
         return cls(journal.points, rows, journal, Goals.from_dict(journal.asked))
 
     def __len__(self) -> int:
@@ -130,27 +135,30 @@ class Sweep(arrow.Table):
         """The error of each point that failed."""
         return [point.error for point in self._points if point.error is not None]
 
-    def means(self) -> list[seeds.Design]:
+    def means(self, names: Iterable[str] | None = None) -> list[seeds.Design]:
         """For a sweep over `run.seed`: each design, with the means of its metrics over seeds.
 
         `sweep.means()[0].figures["host.all.iops"]` has a mean and its margin (95 % confidence
-        interval).
+        interval). `names` are the columns with means, by default all.
         """
-        return seeds.designs(self)
+        return seeds.designs(self, names)
 
     def warned(self, row: int) -> list[str]:
         """The names of the warnings of a point."""
-        found: str | None = self.columns.get("warnings", [None] * len(self))[row]
-        return (found or "").split()
+        return self._warned[row]
+
+    @functools.cached_property
+    def _warned(self) -> list[list[str]]:
+        stated = self.columns.get("warnings", [None] * len(self))
+        return [(it or "").split() for it in stated]
 
     def warning_marks(self) -> dict[str, tuple[int, int, str]]:
         """The warnings present: mark, number of points, and meaning."""
-        all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
+        counts = Counter(name for names in self._warned for name in names)
         known = dict(_core.list("warnings") or ())
-        ordered = [name for name in known if name in all_of_them]
+        ordered = [name for name in known if name in counts]
         return {
-            name: (mark, all_of_them.count(name), known[name])
-            for mark, name in enumerate(ordered, start=1)
+            name: (mark, counts[name], known[name]) for mark, name in enumerate(ordered, start=1)
         }
 
     @property
@@ -166,7 +174,7 @@ class Sweep(arrow.Table):
 
     def to_pandas(self) -> Any:
         """The table as a `pandas.DataFrame`. Raises `InputError` without pandas."""
-        return required("pandas", "Sweep.to_pandas").DataFrame(self.columns)
+        return required("pandas", "Sweep.to_pandas").DataFrame(dict(self.columns))
 
     def to_arrow(self) -> Any:
         """The table as a `pyarrow.Table`, each unit in its column's metadata.
@@ -242,9 +250,10 @@ class Sweep(arrow.Table):
             for name, (_, points, summary) in marks.items()
         )
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        columns = {name: self.columns[name] for name in names}
         body = ""
         for row in rows:
-            cells = (self.columns[name][row] for name in names)
+            cells = (columns[name][row] for name in names)
             body += f"<tr>{''.join(f'<td>{html.escape(cell_text(c))}</td>' for c in cells)}</tr>"
         caption = f"{len(self)} points" + (f", {len(rows)} shown" if len(rows) < len(self) else "")
         return (

@@ -188,24 +188,18 @@ def run(
         journal.close()
         raise
     crew: Crew | None = None
-    scalars: dict[str, dict[str, Any]] = {}
-
-    def row(point: Point) -> dict[str, Any]:
-        if point.key not in scalars:
-            results = journal.results(point.key)
-            scalars[point.key] = {} if results is None else table.flat(results)
-        error = point.error or journal.errors.get(point.key)
-        return {**point.parameters, **scalars[point.key], "error": error}
+    known: set[str] = set()
 
     with contextlib.ExitStack() as stack:
         to_do = trials or len({point.key for point in points})
 
-        def evaluate(batch: Sequence[Point]) -> list[dict[str, Any]]:
+        def simulate(batch: Sequence[Point]) -> None:
             nonlocal crew
             waiting = [p for _, p in plan.numbered(batch) if p.key not in journal]
             if waiting and crew is None:
                 crew = stack.enter_context(_crew(workers, executor, len(waiting), option))
-            done = len(scalars) + len(batch) - len(waiting)
+            done = len(known) + len(batch) - len(waiting)
+            known.update(point.key for point in batch)
 
             def finished(point: Point, outcome: Outcome) -> None:
                 nonlocal done
@@ -219,15 +213,18 @@ def run(
                 progress(min(done, to_do), to_do)
             if crew is not None:
                 crew.run(waiting, check, finished)
-            return [row(point) for point in batch]
+
+        def evaluate(batch: Sequence[Point]) -> list[dict[str, Any]]:
+            simulate(batch)
+            return [*map(journal.row, batch)]
 
         if trials is None:
-            evaluate(points)
+            simulate(points)
         else:
             points = search.run(bases[0], axes, trials, goals, check, evaluate)
             points = list({point.key: point for point in points}.values())
     journal.finish(points)
-    found = Sweep(points, [row(point) for point in points], journal, goals)
+    found = Sweep(points, map(journal.row, points), journal, goals)
     if out is not None:
         found.save(out, force=force)
     return found

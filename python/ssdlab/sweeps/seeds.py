@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.confidence import margin
@@ -43,8 +43,11 @@ def rows_of(found: Sequence[Design]) -> list[dict[str, Any]]:
     return every
 
 
-def designs(sweep: Sweep) -> list[Design]:
-    """The points of a sweep by design, each with the means over its seeds; none without seeds."""
+def designs(sweep: Sweep, names: Iterable[str] | None = None) -> list[Design]:
+    """The points of a sweep by design, each with the means over its seeds; none without seeds.
+
+    `names` are the columns with means, by default all.
+    """
     columns = sweep.columns
     if len(set(columns.get(SEED, ()))) < 2:
         return []
@@ -52,13 +55,18 @@ def designs(sweep: Sweep) -> list[Design]:
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row in range(len(sweep)):
         groups.setdefault(tuple(str(columns[name][row]) for name in others), []).append(row)
-    found = []
-    for rows in groups.values():
-        figures = {}
-        for name, values in columns.items():
-            mine = [values[row] for row in rows]
+    found = [
+        Design({name: columns[name][rows[0]] for name in others}, {}, rows)
+        for rows in groups.values()
+    ]
+    wanted = columns if names is None else dict.fromkeys(names)
+    for name in (it for it in wanted if it in columns and it not in sweep.parameters):
+        values = columns[name]
+        for design in found:
+            mine = [values[row] for row in design.rows]
             numbers = [v for v in mine if isinstance(v, int | float) and not isinstance(v, bool)]
-            if name not in sweep.parameters and numbers:
-                figures[name] = Mean(statistics.fmean(numbers), margin(numbers), len(numbers))
-        found.append(Design({name: columns[name][rows[0]] for name in others}, figures, rows))
+            if numbers:
+                design.figures[name] = Mean(
+                    statistics.fmean(numbers), margin(numbers), len(numbers)
+                )
     return found

@@ -11,12 +11,14 @@ import difflib
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ssdlab import _core, under_load
+from ssdlab import _core, delivery, under_load
 from ssdlab._core import InputError
+from ssdlab.sweeps import store
 from ssdlab.units import cell_text, duration
 
 #: Parts of the results excluded from the table.
@@ -39,7 +41,7 @@ _UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 #: Suffixes of numbers without a unit.
 _PLAIN = {"%": 1e-2, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
-Columns = dict[str, list[Any]]
+Columns = Mapping[str, list[Any]]
 
 
 def flat(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def flat(results: Mapping[str, Any]) -> dict[str, Any]:
     scalars: dict[str, Any] = {}
 
     def visit(path: str, value: Any) -> None:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             for key, inner in value.items():
                 visit(f"{path}.{key}", inner)
         elif not isinstance(value, list):
@@ -63,37 +65,44 @@ def flat(results: Mapping[str, Any]) -> dict[str, Any]:
     return scalars
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Rows as columns of equal length, with None for missing values."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
 def parquet(table: Columns) -> bytes:
-    """The table as a Parquet file."""
-    typed = []
-    for name, values in table.items():
-        kinds = {type(value) for value in values if value is not None}
-        if kinds <= {int, float} and kinds != {int}:
-            kind, values = "float", [None if v is None else float(v) for v in values]
-        elif len(kinds) == 1 and kinds <= {int, bool}:
-            kind = kinds.pop().__name__
-        else:
-            kind, values = "str", [None if v is None else _text(v) for v in values]
-        # An empty column has text type for errors, else a numeric type.
-        if name == "error":
-            kind = "str"
-        typed.append((name, kind, values))
-    return _core.to_parquet(typed)
+    """The table as a Parquet file; a column is read when it is written."""
+    kinds = {name: _kind(name, table[name]) for name in table}
+    as_kind: dict[str, Callable[[Any], Any]] = {"float": float, "str": _text}
+
+    def values(name: str) -> Sequence[Any]:
+        change = as_kind.get(kinds[name])
+        found = table[name]
+        return found if change is None else [None if v is None else change(v) for v in found]
+
+    return _core.to_parquet([(it, kind, partial(values, it)) for it, kind in kinds.items()])
 
 
-def comma_separated(table: Columns) -> bytes:
-    """The table as CSV; None is an empty cell."""
+def _kind(name: str, values: Sequence[Any]) -> str:
+    """The type of a column: of text for errors, numeric for other empty ones."""
+    kinds = {type(value) for value in values if value is not None}
+    if name == "error":
+        return "str"
+    if kinds <= {int, float} and kinds != {int}:
+        return "float"
+    return kinds.pop().__name__ if len(kinds) == 1 and kinds <= {int, bool} else "str"
+
+
+def comma_separated(table: Columns) -> Callable[[], Iterator[bytes]]:
+    """The table as CSV, in parts; None is an empty cell."""
+
+    def parts() -> Iterator[bytes]:
+        yield _lines([[*table]])
+        for columns in store.pieces(table):
+            cells = zip(*columns, strict=True)
+            yield _lines(["" if it is None else _text(it) for it in row] for row in cells)
+
+    return parts
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> bytes:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    for row in zip(*table.values(), strict=True):
-        writer.writerow(["" if value is None else _text(value) for value in row])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
 
@@ -102,7 +111,10 @@ def _text(value: Any) -> str:
 
 
 #: Writer of a table, by the extension of its file.
-WRITERS = {".parquet": parquet, ".csv": comma_separated}
+WRITERS: Mapping[str, Callable[[Columns], delivery.Content]] = {
+    ".parquet": parquet,
+    ".csv": comma_separated,
+}
 
 
 def find(name: str, known: Iterable[str], source: str) -> str:
@@ -207,6 +219,10 @@ class Goals:
 
     objectives: Sequence[Objective] = ()
     constraints: Sequence[Constraint] = ()
+
+    def names(self) -> list[str]:
+        """The columns of all goals."""
+        return [*(it.column for it in self.objectives), *(it.column for it in self.constraints)]
 
     def values(self, row: Mapping[str, Any]) -> list[float] | None:
         """The objectives of a row, negated if more is better; None if it lacks one."""

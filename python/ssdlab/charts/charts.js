@@ -1,12 +1,4 @@
-"""The script of a page: a cross-hair over strips and curves, and zoom.
-
-The page works without it. The script fetches nothing and shows texts from the page, so that only
-`readable` formats numbers.
-"""
-
-from __future__ import annotations
-
-SCRIPT = """(() => {'use strict';
+(() => {'use strict';
 document.documentElement.classList.add('js');
 const all = (s, r = document) => [...r.querySelectorAll(s)];
 const el = (tag, cls, parent) => { const e = document.createElement(tag); e.className = cls;
@@ -20,7 +12,7 @@ all('[data-curves]').forEach(area => {
   const draw = () => { x.style.display = at === null ? 'none' : 'block'; say.textContent = '';
     if (at === null) { say.textContent = idle; return }
     x.style.left = 100 * at / n + '%';
-    text(say, 'b', '', D.at[at] + '\\u202f%'); say.append(' of the requests take at most ');
+    text(say, 'b', '', D.at[at] + '\u202f%'); say.append(' of the requests take at most ');
     D.curves.forEach(c => { if (c.v[at]) text(say, 'span', c.c, c.n + ' ' + c.v[at]) }) };
   const put = v => { at = v === null ? null : Math.max(0, Math.min(n, v)); draw() };
   area.addEventListener('pointermove', e => { const r = area.getBoundingClientRect();
@@ -38,16 +30,16 @@ all('[data-strips]').forEach(box => {
   const hairs = areas.map(a => el('div', 'xh', a)), brushes = areas.map(a => el('div', 'brush', a));
   const least = Math.min(...lines.flat().map(l => l.d)), labels = box.querySelector('.xl');
   const marks = labels.innerHTML; let a = 0, b = end, at = null, down = null;
-  const idle = 'Hover over a time to read all strips; drag to zoom; arrow keys, + and \\u2212 '
+  const idle = 'Hover over a time to read all strips; drag to zoom; arrow keys, + and \u2212 '
     + 'work too.';
   const draw = () => { hairs.forEach(h => { h.style.display = at === null ? 'none' : 'block';
       h.style.left = 100 * (at - a) / (b - a) + '%' });
     right.forEach((r, k) => { if (at === null) { r.innerHTML = resting[k]; return }
       r.textContent = ''; lines[k].forEach(l => {
-        text(r, 'b', l.c, l.v[Math.round((at - l.x) / l.d)] ?? '\\u2013');
+        text(r, 'b', l.c, l.v[Math.round((at - l.x) / l.d)] ?? '\u2013');
         r.append(l.n + ' ') }) });
-    say.textContent = at !== null ? +at.toPrecision(4) + '\\u202fs' : b - a < end ?
-      `${+a.toPrecision(3)} to ${+b.toPrecision(3)}\\u202fs; Esc shows all` : idle };
+    say.textContent = at !== null ? +at.toPrecision(4) + '\u202fs' : b - a < end ?
+      `${+a.toPrecision(3)} to ${+b.toPrecision(3)}\u202fs; Esc shows all` : idle };
   const view = () => { const w = b - a;
     areas.forEach(p => p.querySelector('svg').setAttribute('viewBox',
       `${1000 * a / end} 0 ${1000 * w / end} 1000`));
@@ -55,7 +47,7 @@ all('[data-strips]').forEach(box => {
       const ten = 10 ** Math.floor(Math.log10(w)), step = [.1, .2, .25, .5, 1, 2].map(s => s * ten)
         .find(s => w / s <= 5);
       for (let n = Math.ceil(a / step); n * step <= b; n++) {
-        text(labels, 'span', '', +(n * step).toPrecision(6) + '\\u202fs');
+        text(labels, 'span', '', +(n * step).toPrecision(6) + '\u202fs');
         labels.lastChild.style.left = 100 * (n * step - a) / w + '%' } } draw() };
   const whole = () => { a = 0; b = end; at = null; view() };
   const put = v => { at = Math.max(a, Math.min(b, v)); draw() };
@@ -79,4 +71,4 @@ all('[data-strips]').forEach(box => {
     else if (e.key === '+' || e.key === '=') zoom(.5); else if (e.key === '-') zoom(2);
     else if (e.key === 'Escape') whole(); else return; e.preventDefault() });
   draw() });
-})();"""
+})();
