@@ -14,6 +14,8 @@ PAGE = "search.html"
 HEADINGS = ("h1", "h2", "h3", "h4")
 #: Elements whose text is no part of a section.
 SILENT = ("script", "style", "svg", "button")
+#: Elements within a sentence.
+INLINE = ("a", "b", "code", "em", "i", "span", "strong", "sub", "sup")
 
 FORM = """\
 <p><label for="words">Words</label> <input id="words" type="search" autofocus autocomplete="off"
@@ -43,6 +45,14 @@ border-radius: .3em; background: transparent; color: inherit"></p>
     it.textContent = text;
     return parent.appendChild(it);
   };
+  // From the sentence of the word, or shortly before it, to the end of a word.
+  const excerpt = (text, word) => {
+    const place = Math.max(0, text.toLowerCase().indexOf(word));
+    const start = place && text.lastIndexOf(". ", place) + 1, isFar = place - start > 120;
+    const from = isFar ? text.lastIndexOf(" ", place - 60) : start;
+    const to = from + 200 < text.length ? text.lastIndexOf(" ", from + 200) : text.length;
+    return (isFar ? "\u2026" : "") + text.slice(from, to) + (to < text.length ? " \u2026" : "");
+  };
   const show = () => {
     const words = at("words").value.toLowerCase().split(/\\s+/).filter(Boolean);
     const scored = sections.map(it => [score(it, words), it]);
@@ -55,9 +65,9 @@ border-radius: .3em; background: transparent; color: inherit"></p>
       const item = add(at("found"), "li", "");
       const name = it.heading === it.title ? it.title : `${it.title}: ${it.heading}`;
       add(item, "a", name).href = it.to;
-      const place = Math.max(0, it.text.toLowerCase().indexOf(words[0]));
-      const from = place && it.text.lastIndexOf(" ", Math.max(0, place - 60)) + 1;
-      add(item, "p", it.text.slice(from, from + 200));
+      const said = add(item, "p", ""), named = words.map(word => word.replace(/\\W/g, "\\\\$&"));
+      excerpt(it.text, words[0]).split(new RegExp(`(${named.join("|")})`, "i"))
+        .forEach((part, n) => add(said, n % 2 ? "b" : "span", part));
     }
   };
   at("words").value = new URLSearchParams(location.search).get("q") ?? "";
@@ -82,6 +92,8 @@ class Sections(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a section at a heading."""
         given = dict(attrs)
+        if tag not in INLINE:
+            self.handle_data(" \u00b7 " if tag == "td" else " ")
         if tag == "article":
             self._in_article = True
         elif tag in HEADINGS and self._in_article and given.get("id"):
@@ -93,6 +105,8 @@ class Sections(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """End a heading, or an element without text."""
+        if tag not in INLINE:
+            self.handle_data(" ")
         if tag == "article":
             self._in_article = False
         elif tag == self._heading:
@@ -103,7 +117,7 @@ class Sections(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Add text to the section or its heading."""
         if self.found and self._in_article and not self._within:
-            self.found[-1]["heading" if self._heading else "text"] += data + " "
+            self.found[-1]["heading" if self._heading else "text"] += data
 
 
 def sections(site: Path) -> list[dict[str, str]]:

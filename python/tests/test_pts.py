@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from browser import BROWSER, Browser
 
 from ssdlab import Experiment, InputError, layers, run
 from ssdlab.charts import matplotlib
@@ -196,6 +197,17 @@ def test_every_figure_and_the_page_can_be_drawn(found):
     assert not any(it.empty() for it in drawn)
     # Of the kinds of figure that the page's own back end has drawn, one by the other.
     assert matplotlib.sheet([[figures.demand(outcomes["dirth"])]], "a chart")._repr_png_()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_the_cells_fit_a_telephone(found, tmp_path):
+    (tmp_path / "pts.html").write_text(report.page(found))
+    with Browser(tmp_path / "profile", width=390) as browser:
+        browser.open((tmp_path / "pts.html").as_uri())
+        table = "document.querySelector('.map').parentElement"
+        browser.until(f"document.readyState === 'complete' && {table}.scrollWidth > 300")
+        assert browser.run(f"{table}.scrollWidth <= {table}.clientWidth")
+        assert browser.run(f"{table}.innerText.includes('k')")
 
 
 def test_the_command_prints_tables_and_writes_numbers(ssdlab, tmp_path):

@@ -105,6 +105,10 @@ def swatches(named: list[tuple[str, str]]) -> str:
     return f'<p class="legend">{keys}</p>'
 
 
+#: Counts from here on are in thousands on a narrow page.
+ROUNDED = 10_000
+
+
 def _table(drawn: Figure, cells: Cells) -> str:
     """A grid between words: a table with shaded cells and their values."""
     low, high = cells.ends()
@@ -117,7 +121,10 @@ def _table(drawn: Figure, cells: Cells) -> str:
             if value is not None:
                 share = 4 + 42 * (value - low) / (high - low) if high > low else 4
             shade = f"background:color-mix(in srgb, var(--c0) {share:.0f}%, var(--bg))"
-            line += f'<td style="{shade}">{escape(_cell(value, cells.unit))}</td>'
+            text = escape(_cell(value, cells.unit))
+            if value is not None and cells.unit == "count" and value >= ROUNDED:
+                text = f'<i class="more">{text}</i><i class="less">{value / 1e3:.0f}k</i>'
+            line += f'<td style="{shade}">{text}</td>'
         body += f'<tr><th scope="row">{escape(word)}</th>{line}</tr>'
     caption = f"{cells.name}: {drawn.y.label} down, {drawn.x.label} across; more colour is more"
     return (

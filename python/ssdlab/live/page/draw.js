@@ -48,7 +48,7 @@ function drawStrip(strip, points, at, now, span, cross) {
     if (Math.abs(y - Y(marks[0])) > 12 && Math.abs(y - Y(marks[marks.length - 1])) > 11)
       x.fillText(mark(strip.ref, strip.unit), LEFT - 8, y) }
   x.save(); x.beginPath(); x.rect(LEFT, 0, right - LEFT + 1, H + PAD * 2); x.clip(); x.lineJoin = 'round';
-  for (const s of strip.lines) { x.beginPath(); let pen = false, first = null, last = null;
+  for (const s of strip.lines.filter(it => !it.idle)) { x.beginPath(); let pen = false, first = null, last = null;
     for (const p of seen) { const v = p[at[s.of]];
       if (v === null || v === undefined || strip.log && v <= 0) { pen = false; continue }
       const px = X(p[at.t]), py = Y(v); pen ? x.lineTo(px, py) : x.moveTo(px, py);

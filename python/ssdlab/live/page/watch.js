@@ -63,11 +63,10 @@ function nearest(t) { let best = null; for (const p of S.points)
 const shown = () => S.cross === null ? S.points[S.points.length - 1] : nearest(S.cross);
 function draw() { if (!S.about) return; const p = shown();
   for (const s of STRIPS) { if (!s.canvas) continue;
+    for (const l of s.lines) l.idle = s.id === 'requests' && !l.fill && !S.points.some(q => q[S.at[l.of]]);
     drawStrip(s, S.points, S.at, S.now, S.span, S.cross);
     for (const r of s.rows) { const v = p ? p[S.at[r.line.of]] : null;
-      const idle = s.id === 'requests' && !v && r.line.of !== 'read' && r.line.of !== 'write'
-        && !S.points.some(q => q[S.at[r.line.of]]);
-      r.li.style.display = idle ? 'none' : ''; r.b.textContent = show(v, s.unit);
+      r.li.style.display = r.line.idle ? 'none' : ''; r.b.textContent = show(v, s.unit);
       if (r.em) { const m = p ? p[S.at[r.line.model]] : null; r.em.textContent = 'model ' + show(m, s.unit) } }
     const words = s.rows.filter(r => r.li.style.display !== 'none').map(r => r.line.name + ' ' + r.b.textContent);
     s.canvas.setAttribute('aria-label', `${s.name}, ${s.under}: ${words.join(', ')}`) } }
@@ -93,7 +92,7 @@ function verdict() { const d = S.said, p = S.points[S.points.length - 1], v = n 
     const wa = v('amplification'), m50 = v('model_p50'), m99 = v('model_p99');
     if (wa > 2) why.push(`${show(1 - 1 / wa, 'share')} of the programmed pages are moved by cleaning.`);
     if (m99 && m99 > 10 * m50) why.push(`p99 is ${sig(m99 / m50)} times the median.`) }
-  if (d.timing.verdict === 'invalid' && total && d.timing.reason) why.push('Timing so far: ' + d.timing.reason + '.');
+  if (d.timing.verdict === 'invalid' && total && d.timing.reason) why.push('The timings so far are not valid: ' + d.timing.reason + '.');
   if ($('say').textContent !== say) $('say').textContent = say;
   const said = why.join(' '); if ($('why').textContent !== said) $('why').textContent = said }
 const FIGURES = [['Requests', 'rate', v => ['read', 'write', 'trim', 'flush'].reduce((a, k) => a + (v(k) || 0), 0),
