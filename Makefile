@@ -151,6 +151,8 @@ nightly-planted:
 
 nightly-python:
 	$(NIGHT) "tests of Python at full size" $(PYTEST) -m nightly
+	$(NIGHT) "advice on other seeds" $(BIN)/python python/benches/why.py
+	$(NIGHT) "halving of a grid" $(BIN)/python python/benches/halving.py
 
 # A seed of each night; the seed of the record repeats it.
 nightly-doors nightly-fuzz: export SEED := $(shell date +%s)

@@ -38,6 +38,11 @@ from ssdlab.sweeps.run import MAX_POINTS, run
             "ssdlab sweep --trace FILE --set workload.beyond=dense "
             "--vary 'device.blocks_per_plane=footprint*0.5..2:0.5'",
         ),
+        (
+            "the best of 32 drives, most of them run briefly",
+            "ssdlab sweep --vary device.channels=4..16:4 --vary device.spare_factor=0.1..0.4:0.1 "
+            "--vary cleaning.policy=greedy,fifo --halve --minimize p99",
+        ),
         ("several experiments, on a cluster", "ssdlab sweep a.toml b.toml --dask tcp://HOST:8786"),
         (
             "60 points chosen by optimisation",
@@ -72,6 +77,11 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     metavar="N",
     type=int,
     help="Run N points chosen by Optuna instead of all.",
+)
+@click.option(
+    "--halve",
+    is_flag=True,
+    help="Run all points briefly, fewer for longer, the best in full: a tenth of the requests.",
 )
 @click.option(
     "--minimize",
@@ -119,6 +129,7 @@ def sweep(
     repeat: int | None,
     skip: bool,
     trials: int | None,
+    halve: bool,
     minimize: tuple[str, ...],
     maximize: tuple[str, ...],
     constraints: tuple[str, ...],
@@ -173,6 +184,7 @@ def sweep(
                 repeat=repeat,
                 skip=skip,
                 trials=trials,
+                halve=halve,
                 minimize=minimize,
                 maximize=maximize,
                 constraints=constraints,

@@ -13,7 +13,7 @@ from typing import Any
 
 from ssdlab import _core, delivery, files, portable, running
 from ssdlab._core import InputError
-from ssdlab.sweeps import backends, packing, plan, search, space, table
+from ssdlab.sweeps import backends, halving, packing, plan, search, space, table
 from ssdlab.sweeps.backends import Crew
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Base, Point
@@ -39,6 +39,7 @@ def sweep(
     repeat: int | None = None,
     skip: bool = False,
     search: int | None = None,
+    halve: bool = False,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
     constraints: str | Iterable[str] = (),
@@ -61,6 +62,8 @@ def sweep(
       the means with their 95 % confidence intervals.
     - `skip`: omit points that cannot be built, which are errors otherwise.
     - `search`: run only this many points of that space, chosen by Optuna for the objectives.
+    - `halve`: run all points briefly, then fewer of them for longer, and the best in full: a tenth
+      of the grid's requests. For one objective.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
       "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
     - `workers`: worker processes; by default one per core. `executor` instead is an executor of
@@ -92,6 +95,7 @@ def sweep(
         repeat=repeat,
         skip=skip,
         trials=search,
+        halve=halve,
         minimize=_listed(minimize),
         maximize=_listed(maximize),
         constraints=_listed(constraints),
@@ -145,6 +149,7 @@ def run(
     option: str = "",
     repeat: int | None = None,
     skip: bool = False,
+    halve: bool = False,
     force: bool = False,
 ) -> Sweep:
     """`sweep` with prepared arguments; `option` is the prefix of names in messages.
@@ -156,6 +161,8 @@ def run(
         files.refuse_unwritable(out.with_suffix(".jsonl"))
     if workers is not None and workers < 1:
         raise InputError(f"{option}workers {workers}: at least one is needed")
+    if halve:
+        _refuse_halving(bases, axes, [*minimize, *maximize], repeat or trials, option)
     if repeat is not None:
         bases, axes = _repeated(bases, axes, repeat, trials, option)
     if trials is not None:
@@ -178,12 +185,14 @@ def run(
     journal = Journal(None if out is None else out.with_suffix(".jsonl"), force, packs)
     space_of = {axis.name: axis.words() for axis in axes}
     journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
-    if trials is not None:
+    if halve:
+        journal.asked["halve"] = True
+    if trials is not None or halve:
         journal.asked["of"] = plan.make(bases[0], [], [], check, plan.Footprints()).key
     for line in journal.damaged:
         delivery.note(f"{line}; the line is dropped, and its point runs again")
     try:
-        journal.refuse_another(points if trials is None else None)
+        journal.refuse_another(None if halve or trials else points)
     except InputError:
         journal.close()
         raise
@@ -192,6 +201,7 @@ def run(
 
     with contextlib.ExitStack() as stack:
         to_do = trials or len({point.key for point in points})
+        to_do *= 2 if halve else 1  # at most
 
         def simulate(batch: Sequence[Point]) -> None:
             nonlocal crew
@@ -218,7 +228,10 @@ def run(
             simulate(batch)
             return [*map(journal.row, batch)]
 
-        if trials is None:
+        if halve:
+            points = halving.run(bases[0], axes, points, goals, check, evaluate)
+            goals = replace(goals, constraints=[*goals.constraints, halving.in_full(points)])
+        elif trials is None:
             simulate(points)
         else:
             points = search.run(bases[0], axes, trials, goals, check, evaluate)
@@ -264,6 +277,24 @@ def _repeated(
     seeds = space.from_mapping({"run.seed": [seed + n for n in range(repeat)]}, False)
     # Only the first seed comes from layers above, which would override the axis.
     return [replace(base, above=()) for base in bases], [*axes, *seeds]
+
+
+def _refuse_halving(
+    bases: Sequence[Base],
+    axes: Sequence[Axis],
+    objectives: Sequence[str],
+    others: int | None,
+    option: str,
+) -> None:
+    if others is not None:
+        raise InputError(f"{option}halve excludes {option}search and {option}repeat")
+    if len(objectives) != 1:
+        raise InputError(f"{option}halve takes one objective: {option}minimize or {option}maximize")
+    if len(bases) > 1:
+        raise InputError(f"{option}halve takes one experiment, not {len(bases)}")
+    if any(axis.name in (halving.LENGTH, "run.seed") for axis in axes):
+        raise InputError(f"{option}halve chooses {halving.LENGTH} and run.seed; vary other keys")
+    halving.of(bases[0])
 
 
 def _refuse_search(

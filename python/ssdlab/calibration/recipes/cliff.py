@@ -29,61 +29,10 @@ ALL = 0.95
 #: A copy that used less than this share of the cache size seen by other copies did not fill it.
 FILLED = 0.75
 
-JOBS = """\
-rw=write
-bs=128k
-iodepth=32
-log_avg_msec=250
-
-[discard]
-rw=trim
-bs=16m
-iodepth=4
-
-[fill]
-size=100%
-write_bw_log=${STAGE}
-
-; a little more than the cache holds
-[copy]
-size=${COPY}m
-write_bw_log=${STAGE}
-
-; as much again, where the drive holds nothing
-[again]
-offset=${COPY}m
-size=${COPY}m
-write_bw_log=${STAGE}
-"""
+JOBS = shell.text("cliff.fio")
 #: The cache ends when six successive samples are below 0.7 of the first second's rate. Bandwidths
 #: are in KiB a second, times in ms.
-BODY = """\
-stage discard
-sleep "${REST:-60}"
-stage fill
-# A little more than the cache holds, MiB: where the rate falls.
-COPY=$(awk -F, '
-  { took = $1 - at; at = $1; sum += $2 * took / 1000 / 1024; n++ }
-  n <= 4 { first += $2 / 4; next }
-  $2 < 0.7 * first {
-    if (++low == 1) full = sum
-    if (low == 6) { print int(1.1 * full) + 1; exit }
-    next
-  }
-  { low = 0 }' fill_bw.1.log)
-[ -n "$COPY" ] || { echo "$0: the drive does not slow down: no SLC cache is seen" >&2; exit 1; }
-export COPY
-# Seconds that the drive rests before it is written again.
-set -- ${PAUSES:-10 20 30 45 60}
-for NUMBER in 1 2 3 4 5; do
-  stage discard
-  sleep "${REST:-60}"
-  stage copy "copy-$NUMBER"
-  sleep "$1"
-  shift
-  stage again "again-$NUMBER"
-done
-"""
+BODY = shell.text("cliff.sh")
 PAGE = """\
 # The SLC cache of a drive
 

@@ -35,84 +35,8 @@ FEWEST_WRITES, MOST_SAMPLES = 8, 400
 #: The rate falls where it is half way between its former and later level.
 HALF, FALLS = 0.5, 0.8
 
-JOBS = """\
-[discard]
-rw=trim
-bs=16m
-iodepth=4
-
-[fill]
-rw=write
-bs=1m
-iodepth=4
-size=100%
-
-[page]
-rw=randread
-bs=${SIZE}
-ba=${SPACING}
-offset=${OFFSET}
-iodepth=64
-norandommap=1
-number_ios=${READS}
-
-[sizes]
-rw=randread
-bsrange=4k-512k
-ba=1m
-iodepth=1
-norandommap=1
-io_size=1t
-number_ios=${READS}
-write_lat_log=${STAGE}
-
-[again]
-rw=write
-bs=1m
-iodepth=4
-size=100%
-
-[erase]
-rw=write
-bs=${UNIT}
-iodepth=1
-number_ios=${WRITES}
-write_lat_log=${STAGE}
-
-[burst]
-rw=write
-bs=${UNIT}
-iodepth=32
-io_size=${BURST}
-write_lat_log=${STAGE}
-
-[spare]
-rw=randwrite
-bs=64k
-iodepth=32
-size=100%
-io_size=${SPARE}
-write_lat_log=${STAGE}
-"""
-BODY = """\
-export READS="${READS:-4000}" WRITES="${WRITES:-40000}" SPARE="${SPARE:-40%}"
-export UNIT="${UNIT:-4k}" BURST="${BURST:-256m}"
-export SPACING=1k SIZE=512 OFFSET=0
-stage discard
-stage fill
-sleep "${REST:-60}"
-stage burst
-# A sector at each boundary, and two sectors across it.
-for KIB in 1 2 4 8 16 32 64; do
-  SPACING=${KIB}k
-  SIZE=512 OFFSET=0 stage page "within-$SPACING"
-  SIZE=1k OFFSET=$((KIB * 1024 - 512)) stage page "across-$SPACING"
-done
-stage sizes
-stage again
-stage erase
-stage spare
-"""
+JOBS = shell.text("layout.fio")
+BODY = shell.text("layout.sh")
 PAGE = """\
 # The inside of a drive
 

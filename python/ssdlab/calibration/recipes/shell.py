@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 #: Head of each script: changes to its directory and adapts the job file for an NBD server.
 HEAD = """\
 #!/bin/sh
@@ -33,6 +35,11 @@ ioengine=libaio
 direct=1
 per_job_logs=1
 """
+
+
+def text(name: str) -> str:
+    """The text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def script(name: str, usage: str, body: str, *, erases: bool) -> str:
