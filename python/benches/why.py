@@ -1,8 +1,8 @@
 """Does the advice of `ssdlab why` hold? Ten bottlenecks, ten loads without one, and false proofs.
 
 `python python/benches/why.py [--record]` runs `why` on each bottleneck among all groups of changes,
-and the first advice by `compare` with ten seeds that no trial had. Loads that nothing improves are
-those of the tests. False proofs: 200 studies of 16 equal designs, whose p99 are drawn from one pool
+and the first advice by `compare` with ten seeds that no trial had. Loads that nothing improves come
+from the tests. False proofs: 200 studies of 16 equal designs, whose p99 are drawn from one pool
 of runs with a tail of two values. `--record` writes `why.tsv`; the status is 1 if an advice is not
 confirmed, a load without a bottleneck gets one, or more than 5 % of the studies prove a gain.
 """

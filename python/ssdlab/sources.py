@@ -68,6 +68,10 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
     """
     if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
         return Layer(*layer) if called is None else Layer(f"{called} {name}", layer[1])
+    if section == "device" and isinstance(name, str) and "@" in name and not os.path.lexists(name):
+        from ssdlab import market
+
+        return market.layer(name, f"{called or '--device'} {name}")
     if isinstance(name, str) and not _looks_like_path(name):
         if section == "device":
             from ssdlab import plugins

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdlab import _core, lifetime, market
-from ssdlab.layers import Layer
 from ssdlab.lifetime import Lifetime
 from ssdlab.market import Rated
 
@@ -296,10 +295,12 @@ def sold(experiment: Mapping[str, Any]) -> Rated | None:
     drive that is simulated (device.scale) may differ.
     """
     row = market.of_title(str(experiment["title"]))
+    if row is None:
+        return None
     device = experiment["device"]
-    if row is None or _preset(row.name) == _text(device.get("member", device)):
-        return row
-    return replace(row, price=None, dwpd=None)
+    own = _text(device.get("member", device))
+    changed = replace(row, price=None, dwpd=None)
+    return next((it for it in market.models(row.model) if _preset(it.name) == own), changed)
 
 
 def _text(device: Mapping[str, Any]) -> str:
@@ -307,9 +308,18 @@ def _text(device: Mapping[str, Any]) -> str:
     return json.dumps(kept, sort_keys=True, default=dict)
 
 
+def _preset(name: str) -> str:
+    return _text(_device(name)[0])
+
+
+def capacity(name: str) -> float:
+    """Capacity of a preset, bytes of the whole drive."""
+    device, found = _device(name)
+    return found * int(device.get("scale", 1))
+
+
 @functools.cache
-def _preset(name: str) -> str | None:
-    layer = _core.preset_layer("device", name)
-    if layer is None:
-        return None
-    return _text(json.loads(_core.resolve_json([Layer(*layer)]))["device"])
+def _device(name: str) -> tuple[dict[str, Any], float]:
+    """The keys of a drive, and the capacity of its simulated part."""
+    stack = [market.layer(name)]
+    return json.loads(_core.resolve_json(stack))["device"], float(_core.capacity_bytes(stack))

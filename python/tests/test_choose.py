@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from small_drives import FAST, SLOW, recorded
 
 import ssdlab as package
-from ssdlab import choosing, sizing
+from ssdlab import choosing, market, sizing, under_load
 from ssdlab.catalogue import devices
 from ssdlab.sizing.trial import Goal
 
@@ -313,3 +314,36 @@ def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
     assert "lifetime is at least " in reasons.of(trial, [goal], 1e6, None)
     assert reasons.names(bounded, [goal]) == ["life?"]
     assert not reasons.of(trial, [dataclasses.replace(goal, if_known=True)], 1e6, None)
+
+
+def test_larger_capacities_of_a_model_are_drives_with_a_price_of_their_own(here, refused):
+    keys = {"workload.requests": 500}
+    run = package.run(device="samsung-pm9a3@1920GB", workload="random-write", set=keys)
+    found = run.under_load()
+    assert found.dollars.value == 300 and found.life_years.kind == under_load.RATED
+    assert run.capacity_bytes * 64 == pytest.approx(1.92e12, rel=1e-3)
+    own, twice = (under_load.capacity(f"samsung-pm9a3{it}") for it in ("", "@1920GB"))
+    assert twice == pytest.approx(2 * own, rel=1e-3)
+    changed = package.run(
+        device="samsung-pm9a3@1920GB", workload="random-write", set=keys | {"device.channels": 16}
+    )
+    assert changed.under_load().dollars.value is None
+    rows = market.shipped()
+    models = [name for name, row in rows.items() if not row.changes]
+    assert choosing.offered(rows, 0.0) == models
+    larger = [it for it in choosing.offered(rows, 3000.0) if it not in models]
+    assert "samsung-pm9a3@3840GB" in larger and "samsung-870evo@4TB" in larger
+    assert not [it for it in larger if it.startswith("samsung-pm1743")], "it is large enough"
+    assert len(choosing.offered(rows, 1e6)) == len(choosing.offered(rows, 3000.0)) + 1
+    said = refused("run", "--device", "samsung-pm9a3@5TB", "--workload", "random-write")
+    assert "--device samsung-pm9a3@5TB: the catalogue has no such capacity; it has" in said
+
+
+@pytest.mark.parametrize("name", [it for it in market.shipped() if "@" in it])
+def test_a_larger_capacity_has_its_price_and_what_its_name_says(name):
+    row = market.shipped()[name]
+    assert row.price > market.shipped()[row.model].price and row.price_source and row.priced
+    number, unit = re.fullmatch(r"\d+", name.partition("@")[2][:-2])[0], name[-2:]
+    stated = float(number) * {"GB": 1e9, "TB": 1e12}[unit]
+    assert under_load.capacity(name) == pytest.approx(stated, rel=2e-3)
+    assert market.parse("here", f"{market.HEAD}\n{row.toml()}")[name] == row

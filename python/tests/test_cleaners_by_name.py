@@ -12,41 +12,7 @@ import pytest
 
 import ssdlab
 
-MINE = """
-import numpy as np
-from ssdlab import Clean
-
-
-class Greedy:
-    def __init__(self, share=1.0, words=("a",)):
-        assert 0 < share <= 1 and words
-        self.share = share
-
-    def step(self, view):
-        blocks = view.candidates
-        blocks = blocks[: int(np.ceil(self.share * len(blocks)))]
-        return Clean(blocks[view.valid[blocks].argmin()])
-
-    class Inner:
-        def step(self, view):
-            return Clean(view.candidates[0])
-
-
-class Broken(Greedy):
-    def step(self, view):
-        return self.helper(view)
-
-    def helper(self, view):
-        raise ValueError("nothing suits")
-
-
-class Wrong(Greedy):
-    def step(self, view):
-        return Clean(12345)
-
-
-nobody = 5
-"""
+MINE = (Path(__file__).parent / "support/files/my_cleaner.txt").read_text()
 
 
 def options(settings, *words):

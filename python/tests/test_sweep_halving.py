@@ -61,12 +61,3 @@ def test_halving_drops_what_an_interval_tells_apart(noise):
 )
 def test_halving_that_cannot_be_is_refused(refused, words, said):
     assert said in refused("sweep", "--halve", "--vary", "device.channels=2,4", *words)
-
-
-def test_the_table_of_halving_marks_the_best_in_full(ssdlab):
-    words = ["--vary", "device.channels=1,2,4,8", "--halve", "--minimize", "p99"]
-    words += ["--set", "device.blocks_per_plane=64", "--set", "workload.requests=9000"]
-    done = ssdlab("sweep", *words)
-    assert done.returncode == 0, done.stderr
-    rows = [line.split() for line in done.stdout.splitlines() if "yes" in line or "true" in line]
-    assert rows, done.stdout

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import arrow, layers, market, sizing
+from ssdlab import arrow, layers, market, sizing, under_load
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
 from ssdlab.choosing import trace as remarks
@@ -145,7 +145,6 @@ def choose(
     rows = market.with_own(None if catalogue is None else Path(catalogue))
     chosen = named([device] if isinstance(device, str) else device, rows)
     terms = terms_of(limit, prices or {}, power_dollars_per_kwh, chosen, rows)
-    names = chosen or [*rows]
     limits = sizing.latency_limits(p99, p999) | need.latencies_us
     goals = [Goal(figure, limit) for figure, limit in limits.items()]
     refuse_contradictions(goals)
@@ -153,6 +152,7 @@ def choose(
     if years is not None or load.is_paced:
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
+    names = chosen or offered(rows, gigabytes)
     notes = remarks.notes(load, assignments)
     requested = Asked(load, goals, terms, gigabytes, drives, assignments, seed)
     return among(names, requested, need, notes, progress)
@@ -223,6 +223,19 @@ def terms_of(
     if power is not None and not (math.isfinite(power) and power >= 0):
         raise InputError(f"--power-dollars-per-kwh {power:g}: expected a number, 0 or more")
     return Terms(years, prices, power, rows)
+
+
+def offered(rows: Mapping[str, market.Rated], gigabytes: float) -> list[str]:
+    """The drives of a catalogue to try for so much data: each model, and the smallest of its larger
+    capacities that holds the data if the model's own does not.
+    """
+    found, capacity = [], under_load.capacity
+    for drive, row in rows.items():
+        larger = [it.drive for it in rows.values() if it.changes and it.model == row.name]
+        found += [] if row.changes else [drive]
+        if larger and not row.changes and capacity(drive) < gigabytes * 1e9:
+            found.append(next((it for it in larger if capacity(it) >= gigabytes * 1e9), larger[-1]))
+    return found
 
 
 def named(drives: Sequence[str], rows: Mapping[str, market.Rated]) -> list[str]:

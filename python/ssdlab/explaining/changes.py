@@ -6,8 +6,6 @@ Hardware changes keep the amount of flash, so that they add no spare space.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -383,17 +381,10 @@ def _others(facts: Facts) -> list[Change]:
     results = facts.results.to_dict()
     capacity = results["capacity_bytes"] * under_load.scale_of(results)
     rows = [it for it in market.shipped().values() if it.name != own and it.price is not None]
-    near = [it for it in rows if EQUAL[0] <= _capacity(it.name) / capacity <= EQUAL[1]]
+    rows = [it for it in rows if not it.changes]
+    near = [it for it in rows if EQUAL[0] <= under_load.capacity(it.name) / capacity <= EQUAL[1]]
     near.sort(key=lambda it: it.price or 0.0)
     # Of many the cheapest, the dearest and one between.
     if len(near) > FEW_DRIVES:
         near = [near[0], near[len(near) // 2], near[-1]]
     return [Change(f"the drive {it.name}", DRIVE, device=it.name, price=it.price) for it in near]
-
-
-@functools.cache
-def _capacity(name: str) -> float:
-    """Capacity of a preset, bytes of the whole drive."""
-    stack = [sources.from_name("device", name)]
-    device = json.loads(_core.resolve_json(stack))["device"]
-    return float(_core.capacity_bytes(stack)) * int(device.get("scale", 1))

@@ -10,16 +10,19 @@ import dataclasses
 import functools
 import math
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import layers, toml
+from ssdlab import _core, layers, toml
 from ssdlab._core import InputError
+from ssdlab.layers import Layer
 
 #: Prefix of the source of an unpublished figure.
 ASSUMED = "assumed"
+#: Between a model and its capacity in a name, such as samsung-pm9a3@1920GB.
+AT = "@"
 HEAD = "# A catalogue for --catalogue of ssdlab choose and ask."
 
 
@@ -41,6 +44,8 @@ class Rated:
     """Drive writes per day (DWPD) over five years."""
     device: str | None = None
     """Device file of a drive without a preset."""
+    changes: Sequence[str] = ()
+    """Assignments by which a larger capacity differs from its model."""
 
     @property
     def is_assumed(self) -> bool:
@@ -59,6 +64,11 @@ class Rated:
         return f"{'an assumption ' if self.is_assumed else ''}of {self.priced}"
 
     @property
+    def model(self) -> str:
+        """The name without a capacity."""
+        return self.name.partition(AT)[0]
+
+    @property
     def drive(self) -> str:
         """The drive as a value of `--device`."""
         return self.device or self.name
@@ -67,7 +77,7 @@ class Rated:
         """The row as a table of a catalogue."""
         keys = dataclasses.asdict(self)
         name = keys.pop("name")
-        given = {key: value for key, value in keys.items() if value not in (None, "")}
+        given = {key: value for key, value in keys.items() if value not in (None, "", ())}
         lines = [f"{key} = {_value(value)}" for key, value in given.items()]
         return "\n".join([f"[drive.{_value(name)}]", *lines])
 
@@ -115,7 +125,39 @@ def parse(source: str, text: str) -> dict[str, Rated]:
     rows = tables.get("drive", {})
     if not isinstance(rows, dict) or not all(isinstance(it, dict) for it in rows.values()):
         raise InputError(f"{source}: drive: expected tables such as [drive.samsung-pm9a3]")
-    return {name: _row(f"{source}: drive.{name}", name, keys) for name, keys in rows.items()}
+    found = {}
+    for name, keys in rows.items():
+        larger = keys.pop("capacity", {})
+        row = found[name] = _row(f"{source}: drive.{name}", name, keys)
+        for capacity, own in larger.items():
+            full = f"{name}{AT}{capacity}"
+            found[full] = _row(f"{source}: drive.{full}", full, _of_model(row) | own)
+    return found
+
+
+def _of_model(row: Rated) -> dict[str, Any]:
+    """Keys that a capacity shares with its model: all but the price."""
+    keys = {key: it for key, it in dataclasses.asdict(row).items() if it not in (None, "", ())}
+    return {key: keys[key] for key in keys if key not in ("name", "price")}
+
+
+def models(name: str) -> list[Rated]:
+    """The shipped rows of a model: its own, and the larger capacities."""
+    return [it for it in shipped().values() if it.model == name]
+
+
+def layer(name: str, source: str = "the catalogue") -> Layer:
+    """The layer of a preset, also in another capacity of the shipped catalogue.
+
+    Raises `InputError`, which names `source`, for a capacity that it lacks.
+    """
+    model, is_larger, _ = name.partition(AT)
+    row = shipped().get(name) if is_larger else Rated(name)
+    if row is None:
+        known = ", ".join(it.name for it in models(model)) or "ssdlab catalogue show lists them"
+        raise InputError(f"{source}: the catalogue has no such capacity; it has {known}")
+    changes = [_core.set_layer(it)[1] for it in row.changes]
+    return Layer(source, "\n".join([(_core.preset_layer("device", model) or "  ")[1], *changes]))
 
 
 def _row(where: str, name: str, keys: Mapping[str, Any]) -> Rated:
@@ -127,6 +169,9 @@ def _row(where: str, name: str, keys: Mapping[str, Any]) -> Rated:
             if not is_number or not math.isfinite(value) or value < 0:
                 what = "dollars" if key == "price" else "a number"
                 raise InputError(f"{where}.{key} = {value!r}: expected {what}, 0 or more")
+        elif key == "changes":
+            if not isinstance(value, list) or not all(isinstance(it, str) for it in value):
+                raise InputError(f"{where}.changes: expected a list of KEY=VALUE")
         elif not isinstance(value, str):
             raise InputError(f"{where}.{key} = {value!r}: expected a string")
     if "price" in keys and not keys.get("priced"):
@@ -134,11 +179,13 @@ def _row(where: str, name: str, keys: Mapping[str, Any]) -> Rated:
     watts = [keys.get(key) for key in ("idle_watts", "active_watts")]
     if (watts[0] is None) != (watts[1] is None):
         raise InputError(f"{where}: idle_watts and active_watts go together")
-    return Rated(name, **keys)
+    return Rated(name, **{**keys, "changes": tuple(keys.get("changes", ()))})
 
 
 def _value(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)

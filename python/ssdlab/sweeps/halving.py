@@ -29,7 +29,7 @@ LENGTH, STATE = "workload.requests", "run.precondition"
 BRIEF = "random:1"
 #: Share of the grid's requests that all rounds have together, and points that run in full. With the
 #: preconditioning of short runs it takes about a tenth of the grid's time.
-SHARE, FULL = 0.04, 2
+SHARE, FULL = 0.05, 2
 #: Points of a round for each one of the next.
 KEEP_ONE_OF = 3
 #: Minimum number of requests of a run.
