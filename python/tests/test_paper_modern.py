@@ -1,5 +1,7 @@
 """The studies of drives of today: their constants, their arithmetic, and how cells become rows."""
 
+from pathlib import Path
+
 import pytest
 
 from ssdlab.device import sheet
@@ -59,34 +61,7 @@ def test_the_zones_are_shares_of_writes_and_of_space():
     assert ssdiq_gc.zones(95) == "zones(0.95/0.05, 0.05/0.95)"
 
 
-TEXT = """
-device = "agrawal2008"
-title = "A drive"
-unknown = ["erase time"]
-sources = { A = "a source" }
-[[cell]]
-measure = "read_latency"
-value = "130us"
-source = "A"
-[[cell]]
-measure = "read_latency"
-figure = "p99"
-value = "0.13ms"
-source = "A"
-tolerance = "none"
-[[cell]]
-measure = "rand_read_iops"
-depth = 1
-value = "5K/s"
-source = "A"
-fitted = true
-note = "the speed of the bus"
-[[cell]]
-measure = "read_latency"
-figure = "p50"
-value = "260us"
-source = "A"
-"""
+TEXT = (Path(__file__).parent / "support/files/paper_modern.txt").read_text()
 
 
 def test_a_cell_becomes_a_row_in_a_common_unit(monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from small_drives import FAST, SLOW, recorded
@@ -173,9 +174,12 @@ def test_an_array_of_scaled_drives_is_rebuilt_as_whole_drives():
         (["consolidate", "--tenant", "4K reads", "--tenant", "x y"], "is not understood"),
         (["protect", "--load", "4K reads", "--members", 1], "--members 1: from 2 to 32"),
         (["protect", "--load", "4K reads", "--device", "sata-2008"], "kind disk, not ssd"),
+        (["protect", "--trace", "none.csv"], "none.csv: there are no requests in it"),
+        (["consolidate", "--tenant", "none.csv", "--tenant", "4K reads"], "no requests in it"),
         (["protect", "--load", "4K reads", "--price", "zzz=3"], "--price zzz: no drive"),
         (["protect", "--load", "4K reads", "--price", "samsung-pm9a3=9EUR"], "prices here are"),
     ],
 )
 def test_a_plan_that_is_asked_wrongly_is_refused(here, refused, words, said):
+    Path("none.csv").write_text("at_ns,op,sector,sectors\n")
     assert said in refused(*words)

@@ -128,6 +128,9 @@ def protect(
             tried = [HEALTHY] if redundancy == "none" else [*STATES]
             todo += [(redundancy, state) for state in tried]
     drive = _drive(load, device, assignments)
+    # Of a load without requests one learns before drives are prepared.
+    brief = _array(load, drive, (members, todo[0][0], HEALTHY), rebuild_rate, 1)
+    run_layers([*brief, layers.from_assignment("run.precondition", "none")])
     done = 0
 
     def one(redundancy: str, state: str) -> UnderLoad:
