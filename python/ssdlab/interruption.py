@@ -43,7 +43,7 @@ def finished(
             future.cancel()
 
 
-def told(error: BaseException) -> int:
+def report_interruption(error: BaseException) -> int:
     """Report that an interruption ended the command; returns the exit status."""
     reason: BaseException | None = error
     while reason is not None and not isinstance(reason, Interrupted):

@@ -174,9 +174,9 @@ def from_trace(
     """
     from ssdlab import tables
 
-    is_told = pattern is not None or any(key in READ_AS for key in changed)
-    is_told = is_told and not tables.is_object(trace)
-    path = trace if is_told else tables.as_trace(trace, columns, source)
+    is_declared = pattern is not None or any(key in READ_AS for key in changed)
+    is_declared = is_declared and not tables.is_object(trace)
+    path = trace if is_declared else tables.as_trace(trace, columns, source)
     keys = {"kind": "trace", "path": path}
     if columns is not None and path is trace:
         keys["columns"] = columns

@@ -117,7 +117,7 @@ class Loopback:
         try:
             self._server = _Server(port, dict(routes), self.key, most_body_bytes)
         except OSError as error:
-            raise _not_to_be_had(port, error) from None
+            raise _port_unavailable(port, error) from None
         self.port: int = self._server.server_address[1]
         """Port in use."""
         self._thread = threading.Thread(
@@ -160,10 +160,10 @@ def refuse_taken(port: int) -> None:
         try:
             trial.bind((ADDRESS, port))
         except OSError as error:
-            raise _not_to_be_had(port, error) from None
+            raise _port_unavailable(port, error) from None
 
 
-def _not_to_be_had(port: int, error: OSError) -> InputError:
+def _port_unavailable(port: int, error: OSError) -> InputError:
     is_used = error.errno == errno.EADDRINUSE
     why = "is in use" if is_used else f"cannot be had: {error.strerror}"
     return InputError(f"port {port} of {ADDRESS} {why}; choose another, or 0 for any that is free")
@@ -193,7 +193,7 @@ class _Server(HTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a separate thread."""
         with self._lock:
-            has_room = len(self._connections) < MOST_CONNECTIONS or self._turned_out()
+            has_room = len(self._connections) < MOST_CONNECTIONS or self._is_evicted()
             if has_room:
                 self._connections[request] = (False, time.monotonic() + IDLE_SECONDS)
         if not has_room:
@@ -210,7 +210,7 @@ class _Server(HTTPServer):
         except RuntimeError:
             self._forget(request)
 
-    def _turned_out(self) -> bool:
+    def _is_evicted(self) -> bool:
         """True if an idle connection was closed to make room; needs `_lock`."""
         waiting = [
             (until, it) for it, (answered, until) in self._connections.items() if not answered

@@ -39,10 +39,10 @@ def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = Fals
         from pathlib import Path
 
         return read(Path(path))
-    return [_own(path)]
+    return [_own_file(path)]
 
 
-def _own(path: str | os.PathLike[str]) -> Layer:
+def _own_file(path: str | os.PathLike[str]) -> Layer:
     """A file of this program, a data sheet, or commands of fio; another is refused by its name."""
     layer = layers.from_file(path)
     if os.path.splitext(path)[1] == ".toml":
@@ -90,7 +90,7 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
         Results.load(name)  # names the command for a file without results
         raise InputError(f"{name}: results, not a file of a {section}")
-    layer = _own(name)
+    layer = _own_file(name)
     return _solved(layer) if section == "device" and is_sheet(layer.text) else layer
 
 

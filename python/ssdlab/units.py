@@ -154,7 +154,7 @@ def size_text(size: float) -> str:
     return f"{size // int(_SIZES[best])}{best}"
 
 
-def _four(value: float) -> str:
+def _four_digits(value: float) -> str:
     """A number with four significant digits."""
     return f"{float(f'{value:.4g}'):.15g}"
 
@@ -168,11 +168,11 @@ def text(unit: Unit, value: float) -> str:
     ('14000MB/s', '12000K/s')
     """
     if unit is BANDWIDTH:
-        return f"{_four(value / 1e6)}MB/s"
+        return f"{_four_digits(value / 1e6)}MB/s"
     if unit is IOPS:
-        return f"{_four(value / 1e3)}K/s"
+        return f"{_four_digits(value / 1e3)}K/s"
     if unit is RATIO:
-        return _four(value)
+        return _four_digits(value)
     if unit is SIZE:
         return size_text(value)
     for name, each in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):

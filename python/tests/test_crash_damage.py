@@ -12,7 +12,7 @@ from ssdlab.crashes import apps, run
 from ssdlab.crashes.damage import OUTCOMES
 
 needs_mounts = pytest.mark.skipif(
-    run.lacking("ext4", None) is not None, reason=str(run.lacking("ext4", None))
+    run.unavailable("ext4", None) is not None, reason=str(run.unavailable("ext4", None))
 )
 
 
@@ -37,7 +37,7 @@ def damaged(ssdlab, tmp_path):
 
 def needs(app):
     """Skips where an application cannot run, with the reason."""
-    problem = run.lacking(apps.load(app)[0].place, app)
+    problem = run.unavailable(apps.load(app)[0].place, app)
     if problem is not None:
         pytest.skip(problem)
 

@@ -14,7 +14,7 @@ import pytest
 from ssdlab.crashes import run
 
 pytestmark = pytest.mark.skipif(
-    run.lacking("ext4", None) is not None, reason=str(run.lacking("ext4", None))
+    run.unavailable("ext4", None) is not None, reason=str(run.unavailable("ext4", None))
 )
 
 

@@ -250,15 +250,15 @@ def test_what_is_lacking_is_named(monkeypatch):
     monkeypatch.setattr(namespace, "find", lambda name: None if name == "nbdfuse" else "/x")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     problem = "nbdfuse is not installed (in Debian's package libnbd-bin)"
-    assert run.lacking("ext4", None) == run.lacking("loop", None) == problem
+    assert run.unavailable("ext4", None) == run.unavailable("loop", None) == problem
     with pytest.raises(InputError, match="crash: nbdfuse is not installed"):
         run.demand("ext4", "sqlite")
-    assert run.lacking("nbd", None) is None
+    assert run.unavailable("nbd", None) is None
     monkeypatch.setattr(namespace, "find", lambda name: None if name == "psql" else "/x")
-    assert run.lacking("ext4", "postgres").startswith("psql is not installed")
+    assert run.unavailable("ext4", "postgres").startswith("psql is not installed")
     monkeypatch.setattr(namespace, "find", lambda name: "/x")
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert run.lacking("ext4", None) == "mounting needs root"
+    assert run.unavailable("ext4", None) == "mounting needs root"
 
 
 # The tables

@@ -181,11 +181,11 @@ impl Model for Array {
         self.members.change(|drives| restore(drives, &self.shape, snapshot, of))
     }
 
-    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+    fn restore_state(&mut self, snapshot: Snapshot) -> Result<(), String> {
         if !self.alike {
             return Err(UNLIKE.to_owned());
         }
-        let of = |drive: &mut dyn Model, state| drive.take_up(state);
+        let of = |drive: &mut dyn Model, state| drive.restore_state(state);
         self.members.change(|drives| restore(drives, &self.shape, snapshot, of))
     }
 

@@ -57,7 +57,7 @@ impl Steering {
                 return refuse(&["device.cleaning_together", "device.redundancy"], problem);
             }
             for drive in drives.iter_mut() {
-                tell(drive, Instruction::PutOffCleaning(true), 0);
+                instruct(drive, Instruction::PutOffCleaning(true), 0);
             }
         }
         Ok(steering)
@@ -109,7 +109,7 @@ impl Steering {
         match self.rule {
             CleaningTogether::Synchronized if begun => {
                 for (number, drive) in drives.iter_mut().enumerate().filter(|it| in_use(it.0)) {
-                    tell(drive, Instruction::CleanNow, now);
+                    instruct(drive, Instruction::CleanNow, now);
                     self.units[number] = cleaning(drive).units;
                 }
             }
@@ -138,7 +138,7 @@ impl Steering {
             if !in_use(next) || !cleaning(&drives[next]).is_wanted {
                 continue;
             }
-            tell(&mut drives[next], Instruction::CleanNow, now);
+            instruct(&mut drives[next], Instruction::CleanNow, now);
             self.units[next] = cleaning(&drives[next]).units;
             if self.units[next] > 0 {
                 (self.turn, self.last) = (Some(next), next);
@@ -154,6 +154,6 @@ fn cleaning(drive: &Box<dyn Model>) -> CleaningNow {
     drive.condition().cleaning.expect("its cleaning is coordinated")
 }
 
-fn tell(drive: &mut Box<dyn Model>, instruction: Instruction, now: Time) {
+fn instruct(drive: &mut Box<dyn Model>, instruction: Instruction, now: Time) {
     drive.instruct(now, instruction).expect("its cleaning is coordinated");
 }

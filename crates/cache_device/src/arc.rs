@@ -139,13 +139,13 @@ impl Replacement for Arc {
         ]
     }
 
-    fn take_up(
+    fn restore_state(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
         holds: &dyn Fn(Slot) -> bool,
     ) -> Result<(), String> {
         for list in [ONCE, AGAIN] {
-            self.lines.take_up(list, &kept::next(lists)?, holds)?;
+            self.lines.restore_state(list, &kept::next(lists)?, holds)?;
         }
         for list in [ONCE, AGAIN] {
             for line in kept::next(lists)? {

@@ -245,9 +245,13 @@ impl Destager {
     ///
     /// # Errors
     /// When the state is invalid.
-    pub fn take_up(&mut self, [dirty, begun]: [Vec<u64>; 2], table: &Table) -> Result<(), String> {
+    pub fn restore_state(
+        &mut self,
+        [dirty, begun]: [Vec<u64>; 2],
+        table: &Table,
+    ) -> Result<(), String> {
         let is_dirty = |slot: Slot| table.entry(slot).state == State::Dirty;
-        self.dirty.take_up(0, &dirty, &is_dirty)?;
+        self.dirty.restore_state(0, &dirty, &is_dirty)?;
         let [draining, all] = begun.try_into().map_err(|_| "a list is cut short".to_owned())?;
         (self.draining, self.wants_all) = (draining > 0, all > 0);
         Ok(())

@@ -353,12 +353,12 @@ impl Cache {
         while line < lines.end {
             let slot = self.places.table().find(line);
             let is_new = self.places.table().entry(slot).state == State::Coming;
-            let goes_on = |more: u64| {
+            let extends = |more: u64| {
                 let next = self.places.table().find(line + more);
                 next == slot + more as u32
                     && (self.places.table().entry(next).state == State::Coming) == is_new
             };
-            let count = (1..lines.end - line).take_while(|more| goes_on(*more)).count() as u64 + 1;
+            let count = (1..lines.end - line).take_while(|more| extends(*more)).count() as u64 + 1;
             for slot in slot..slot + count as u32 {
                 if !is_new {
                     self.places.used(slot);

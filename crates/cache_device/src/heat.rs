@@ -29,7 +29,7 @@ impl Heat {
     }
 
     /// Sets the initial use count of an extent.
-    pub fn take_up(&mut self, extent: u32, count: u32) {
+    pub fn restore_state(&mut self, extent: u32, count: u32) {
         self.each[extent as usize] = Uses { at: 0, count };
     }
 

@@ -66,13 +66,13 @@ impl Replacement for Lfu {
         (0..MOST).map(|uses| self.by_uses.kept(uses)).collect()
     }
 
-    fn take_up(
+    fn restore_state(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
         holds: &dyn Fn(Slot) -> bool,
     ) -> Result<(), String> {
         for uses in 0..MOST {
-            self.by_uses.take_up(uses, &kept::next(lists)?, holds)?;
+            self.by_uses.restore_state(uses, &kept::next(lists)?, holds)?;
             self.note(uses);
         }
         Ok(())

@@ -138,7 +138,7 @@ impl Lists {
     ///
     /// # Errors
     /// For an invalid slot.
-    pub fn take_up(
+    pub fn restore_state(
         &mut self,
         list: usize,
         slots: &[u64],

@@ -38,12 +38,12 @@ impl Replacement for Lru {
         vec![self.lines.kept(0)]
     }
 
-    fn take_up(
+    fn restore_state(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
         holds: &dyn Fn(Slot) -> bool,
     ) -> Result<(), String> {
-        self.lines.take_up(0, &kept::next(lists)?, holds)
+        self.lines.restore_state(0, &kept::next(lists)?, holds)
     }
 
     fn audit(&self) -> Result<u32, String> {

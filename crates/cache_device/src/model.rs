@@ -140,9 +140,9 @@ impl Model for Cache {
         self.places.audit().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 
-    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+    fn restore_state(&mut self, snapshot: Snapshot) -> Result<(), String> {
         let shape = self.kept_shape();
-        let of = |device: &mut dyn Model, state| device.take_up(state);
+        let of = |device: &mut dyn Model, state| device.restore_state(state);
         let lists = kept::restore(self.pair.each_mut(), &shape, snapshot, of)?;
         self.take_up_lists(lists)
     }
@@ -212,8 +212,8 @@ impl Cache {
 
     fn take_up_lists(&mut self, lists: kept::Kept) -> Result<(), String> {
         let mut lists = lists.into_iter();
-        self.streams.take_up(&kept::next(&mut lists)?)?;
-        self.places.take_up(&mut lists, self.shape.capacity.div_ceil(self.shape.line))?;
+        self.streams.restore_state(&kept::next(&mut lists)?)?;
+        self.places.restore_state(&mut lists, self.shape.capacity.div_ceil(self.shape.line))?;
         let places = &self.places;
         self.pair.note(|ledger| {
             places.table().lines().for_each(|(slot, line, _)| ledger.loaded(slot, line));

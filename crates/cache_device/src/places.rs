@@ -329,7 +329,7 @@ impl Places {
     ///
     /// # Errors
     /// When the state is invalid.
-    pub fn take_up(
+    pub fn restore_state(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
         all: u64,
@@ -349,9 +349,9 @@ impl Places {
             let after = pinned.partition_point(|it| it.end <= line);
             pinned.get(after).is_some_and(|it| it.contains(&line))
         };
-        table.take_up(lines, &held, all)?;
-        destager.take_up([kept::next(lists)?, kept::next(lists)?], table)?;
-        policy.take_up(lists, &|slot| {
+        table.restore_state(lines, &held, all)?;
+        destager.restore_state([kept::next(lists)?, kept::next(lists)?], table)?;
+        policy.restore_state(lists, &|slot| {
             let entry = table.entry(slot);
             matches!(entry.state, State::Clean | State::Dirty) && !entry.held
         })

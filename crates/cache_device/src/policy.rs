@@ -72,12 +72,12 @@ macro_rules! dispatch {
                 self.inner().keep()
             }
 
-            fn take_up(
+            fn restore_state(
                 &mut self,
                 lists: &mut dyn Iterator<Item = Vec<u64>>,
                 holds: &dyn Fn(Slot) -> bool,
             ) -> Result<(), String> {
-                match self { $(Policy::$variant(it) => it.take_up(lists, holds),)+ }
+                match self { $(Policy::$variant(it) => it.restore_state(lists, holds),)+ }
             }
 
             fn audit(&self) -> Result<u32, String> {

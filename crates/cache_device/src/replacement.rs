@@ -32,7 +32,7 @@ pub trait Replacement {
     ///
     /// # Errors
     /// When the state is invalid.
-    fn take_up(
+    fn restore_state(
         &mut self,
         lists: &mut dyn Iterator<Item = Vec<u64>>,
         holds: &dyn Fn(Slot) -> bool,

@@ -40,7 +40,7 @@ impl Streams {
     ///
     /// # Errors
     /// When the state is invalid.
-    pub fn take_up(&mut self, streams: &[u64]) -> Result<(), String> {
+    pub fn restore_state(&mut self, streams: &[u64]) -> Result<(), String> {
         let (pairs, rest) = streams.as_chunks::<2>();
         if pairs.len() != 2 * FOLLOWED || !rest.is_empty() {
             return Err(format!("{} numbers are no streams", streams.len()));

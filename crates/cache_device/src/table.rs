@@ -201,7 +201,7 @@ impl Table {
     ///
     /// # Errors
     /// When the state is invalid.
-    pub fn take_up(
+    pub fn restore_state(
         &mut self,
         [lines, free]: [Vec<u64>; 2],
         held: &dyn Fn(u64) -> bool,

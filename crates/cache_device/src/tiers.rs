@@ -647,7 +647,7 @@ impl Tiers {
         }
         for (extent, uses) in heat.into_iter().enumerate() {
             let uses = u32::try_from(uses).map_err(|_| format!("{uses} uses are too many"))?;
-            self.heat.take_up(extent as u32, uses);
+            self.heat.restore_state(extent as u32, uses);
         }
         self.hand = (rest[0] % u64::from(self.extents.fast)) as u32;
         let Tiers { ledger, holds, extents, .. } = self;

@@ -112,9 +112,9 @@ impl Model for Tiers {
         self.take_up_lists(lists)
     }
 
-    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+    fn restore_state(&mut self, snapshot: Snapshot) -> Result<(), String> {
         let shape = self.kept_shape();
-        let of = |device: &mut dyn Model, state| device.take_up(state);
+        let of = |device: &mut dyn Model, state| device.restore_state(state);
         let lists = kept::restore(self.each_mut(), &shape, snapshot, of)?;
         self.take_up_lists(lists)
     }

@@ -183,7 +183,7 @@ impl Disk {
 
     /// Completes a write to the media.
     fn end_destage(&mut self, dirty: Dirty, now: Time) {
-        self.mechanics.standby.use_until(now);
+        self.mechanics.standby.busy_until(now);
         self.destage = None;
         self.buffer.set_dirty(dirty.segment, false);
         let Some(mut command) = self.command.filter(|command| command.end.is_none()) else {
@@ -205,7 +205,7 @@ impl Disk {
         if matches!(request.op, Op::Read | Op::Write) {
             self.after_write = request.op == Op::Write;
         }
-        self.mechanics.standby.use_until(now.max(self.heads_free));
+        self.mechanics.standby.busy_until(now.max(self.heads_free));
         let mut breakdown = Breakdown::default();
         let Spent { firmware, media, bus } = spent;
         (breakdown[FIRMWARE], breakdown[CELL], breakdown[BUS]) = (firmware, media, bus);

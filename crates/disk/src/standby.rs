@@ -38,7 +38,7 @@ impl Standby {
     }
 
     /// Notes use of the spindle up to a point in time; a spinning disk keeps spinning.
-    pub fn use_until(&mut self, end: Time) {
+    pub fn busy_until(&mut self, end: Time) {
         if self.stands_since(end).is_none() {
             self.used = self.used.max(end);
         }
@@ -90,13 +90,13 @@ mod tests {
         let mut standby =
             Standby { after: Some(10), spin_up: 4, used: 0, since: 0, standby: 0, spin_ups: 0 };
         assert_eq!((standby.wake(10), standby.times(10)), (10, (0, 0)));
-        standby.use_until(12);
+        standby.busy_until(12);
         assert_eq!(standby.times(30), (8, 0));
         // Stopped from 22 to 50, spinning at 54.
         assert_eq!((standby.wake(50), standby.times(54)), (54, (28, 4)));
-        standby.use_until(60);
+        standby.busy_until(60);
         // Buffer hits do not spin up the disk.
-        standby.use_until(90);
+        standby.busy_until(90);
         assert_eq!(standby.times(100), (28 + 30, 4));
         standby.reset(100);
         assert_eq!(standby.times(105), (5, 0));

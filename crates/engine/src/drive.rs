@@ -137,7 +137,7 @@ pub fn drive_with(
     observer: &mut dyn Observer,
     interrupt: &mut impl Interrupt,
 ) -> Result<Driven, WorkloadError> {
-    Drive::begin(device, workload)?.go_on(device, workload, until, observer, interrupt)
+    Drive::begin(device, workload)?.proceed(device, workload, until, observer, interrupt)
 }
 
 /// A run in progress, between two events.
@@ -299,7 +299,7 @@ impl Drive {
     ///
     /// # Errors
     /// The errors of [`drive`].
-    fn go_on<I: Interrupt>(
+    fn proceed<I: Interrupt>(
         mut self,
         device: &mut dyn Device,
         workload: &mut dyn Workload,

@@ -341,7 +341,7 @@ impl EventQueue {
             return;
         }
         self.left = self.left.wrapping_add(1);
-        if self.take_out(key) {
+        if self.remove_key(key) {
             if is_same(self.soon, key) {
                 self.find_soon();
             }
@@ -354,7 +354,7 @@ impl EventQueue {
     }
 
     /// Removes an event from the wheel. Returns false if it is not there.
-    fn take_out(&mut self, key: u128) -> bool {
+    fn remove_key(&mut self, key: u128) -> bool {
         let interval = interval_of(key);
         let place = interval as usize % INTERVALS;
         let last = self.wheel[place];

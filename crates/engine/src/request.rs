@@ -281,7 +281,7 @@ pub struct Class {
     pub queues: Range<u32>,
     /// True for a load with its own period, from its first request to its last completion, to which
     /// its rates refer.
-    pub in_turn: bool,
+    pub has_own_period: bool,
 }
 
 /// Unreadable input of a workload: an error of the user, not of the device.

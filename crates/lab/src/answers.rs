@@ -200,7 +200,8 @@ impl Classes {
         let classes = self.each.iter().zip(&self.spans);
         let all: Map<String, Value> = classes
             .map(|((class, answers), (first, last))| {
-                let over = if class.in_turn { last.saturating_sub(*first) } else { simulated_ns };
+                let over =
+                    if class.has_own_period { last.saturating_sub(*first) } else { simulated_ns };
                 (class.name.clone(), answers.to_json(over))
             })
             .collect();

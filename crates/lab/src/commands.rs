@@ -81,13 +81,13 @@ pub fn drive_through(
     observer: &mut dyn Observer,
     cuts: Option<&mut PowerCuts>,
 ) -> Result<Driven, WorkloadError> {
-    let go_on = |device: &mut dyn Device| match cuts {
+    let proceed = |device: &mut dyn Device| match cuts {
         Some(cuts) => drive_with(device, workload, until, observer, cuts),
         None => drive(device, workload, until, observer),
     };
-    let Some(commands) = commands else { return go_on(device) };
+    let Some(commands) = commands else { return proceed(device) };
     let mut before = Commands::new(device, &commands.wishes);
-    let driven = go_on(&mut before);
+    let driven = proceed(&mut before);
     commands.report = before.report();
     driven
 }

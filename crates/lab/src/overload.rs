@@ -79,8 +79,8 @@ impl Backlog {
     /// Records the requests due and completed before a time, with no events since the scheduled
     /// sample.
     pub(crate) fn sample(&mut self, since_start: Time, load: Load) {
-        let goes_on = self.steps.ends.last().is_none_or(|end| end.due < load.due);
-        if goes_on {
+        let continues = self.steps.ends.last().is_none_or(|end| end.due < load.due);
+        if continues {
             self.asked = None;
         } else if self.asked.is_none() {
             self.asked = Some(self.steps.clone());

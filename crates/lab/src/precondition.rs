@@ -114,7 +114,7 @@ fn with_workload(
     passes: &mut Passes<'_>,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
-    tell(device, Instruction::ResetCounts);
+    instruct(device, Instruction::ResetCounts);
     let steady = &run.steady;
     let rounds = Rounds::of_workload(steady);
     let mut amplification = Amplification::new(rounds, steady.round_writes, device);
@@ -124,7 +124,7 @@ fn with_workload(
     let mut tick = |done: u64| tick(done, expected.max(done));
     let written = own_load::write(device, passes, until, &mut amplification, &mut tick)?;
     let rounds = amplification.rounds;
-    tell(device, Instruction::ResetCounts);
+    instruct(device, Instruction::ResetCounts);
     Ok(written.map_continue(|bytes| {
         let settled = Prepared::of(&rounds, true, None, bytes as f64 / capacity);
         (bytes > 0).then_some(settled)
@@ -160,7 +160,7 @@ fn at_random(
             let round = round_pages(pages, &run.steady);
             let mut rounds = Rounds::new(&run.steady, "write_amplification");
             while !rounds.is_over() {
-                tell(write.device, Instruction::ResetCounts);
+                instruct(write.device, Instruction::ResetCounts);
                 write.pages(round, round * u64::from(run.steady.rounds), true)?;
                 let amplification =
                     write.device.report(0).number("flash.write_amplification_bytes");
@@ -174,9 +174,9 @@ fn at_random(
     }
     write.unite();
     threads.prepare(write.divided);
-    tell(device, Instruction::ResetCounts);
+    instruct(device, Instruction::ResetCounts);
     if begins_load(run, settled.as_ref()) {
-        tell(device, Instruction::BeginLoad);
+        instruct(device, Instruction::BeginLoad);
     }
     ControlFlow::Continue(settled)
 }
@@ -304,6 +304,6 @@ impl<'a> Writer<'a> {
 }
 
 /// Tells a device to count anew, which any can.
-fn tell(device: &mut dyn Model, instruction: Instruction) {
+fn instruct(device: &mut dyn Model, instruction: Instruction) {
     device.instruct(0, instruction).expect("counts can begin");
 }

@@ -5,7 +5,8 @@ use crate::config::Experiment;
 use crate::error::RunError;
 
 /// Replacement of quoted text.
-const HIDDEN: &str = "this is not what is expected there; its words are shown where --trace, --set, trace= or set= names the file";
+const HIDDEN: &str =
+    "this is not what is expected there; its words are shown where --trace or --set names the file";
 
 /// The message about a file, with its quoted text only if the user named the file.
 pub fn said(experiment: &Experiment, message: String) -> String {

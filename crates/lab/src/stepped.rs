@@ -164,7 +164,7 @@ pub struct SteppedDrive {
     answers: Vec<Completion>,
     /// True if the completions are from a stopped step, and the caller has not seen them.
     are_unseen: bool,
-    /// How often the drive was shut down since the last request came; 0 while it is on.
+    /// Number of shutdowns since the last request; 0 while the drive is on.
     shutdowns: u32,
     /// When it was saved since then.
     saved: Option<Time>,
@@ -557,11 +557,11 @@ impl SteppedDrive {
             return Err(StepError::AtWork);
         }
         self.shutdowns = 1;
-        self.tell(Instruction::ShutDown, self.now);
+        self.instruct(Instruction::ShutDown, self.now);
         Ok(())
     }
 
-    fn tell(&mut self, instruction: Instruction, at: Time) {
+    fn instruct(&mut self, instruction: Instruction, at: Time) {
         self.device.instruct(at, instruction).expect("any device can be turned off and on");
     }
 
@@ -571,7 +571,7 @@ impl SteppedDrive {
         let again = (1..MOST_SHUTDOWNS).contains(&self.shutdowns) && !self.device.condition().rests;
         if again {
             self.shutdowns += 1;
-            self.tell(Instruction::ShutDown, self.now);
+            self.instruct(Instruction::ShutDown, self.now);
         }
         again
     }
@@ -583,7 +583,7 @@ impl SteppedDrive {
         // Another drive begins with the file at its time 0.
         let since = self.saved.take().unwrap_or(self.now);
         if self.device.condition().rests {
-            self.tell(Instruction::TurnOn, since);
+            self.instruct(Instruction::TurnOn, since);
         }
     }
 

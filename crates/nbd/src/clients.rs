@@ -190,7 +190,7 @@ impl Clients {
         if !connection.has_asked {
             connection.has_asked = true;
             if let Some(guest) = &connection.guest {
-                guest.0.asks();
+                guest.0.mark_request();
             }
         }
         connection.outstanding.add(bytes);

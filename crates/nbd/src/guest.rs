@@ -19,7 +19,7 @@ impl Guest {
     }
 
     /// Marks the client as having sent a request.
-    pub(crate) fn asks(&self) {
+    pub(crate) fn mark_request(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 

@@ -87,8 +87,8 @@ impl Punctuality {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         if self.overhead_excess_ns as f64 > model * MOST_DIFFERENCE {
             return Verdict::Invalid(format!(
-                "{} of the requests take less in the model than the round trip to the client; \
-                 slow the model down by the time scale",
+                "{} of the requests take less in the model than the round trip to the client: this \
+                 host is too slow for the device; use `--time-scale 10`",
                 percent(self.below_overhead as f64 / requests)
             ));
         }

@@ -22,7 +22,7 @@ use crate::shape::Granule;
 use engine::{Followed, Time};
 use std::ops::AddAssign;
 
-/// A row of the table: what a drive reports.
+/// A row of the table of counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
     /// Name in results.
@@ -115,8 +115,8 @@ macro_rules! counters {
             }
         }
 
-        /// Reported counts of a drive. Its fields are the rows of [`COUNTERS`], so that they can be
-        /// told by name.
+        /// Reported counts of a drive. Its fields are the rows of [`COUNTERS`], by which they are
+        /// found by name.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc] pub $key: u64,)*)*
@@ -380,8 +380,7 @@ counters! {
 }
 
 impl Counters {
-    /// A read for the host of `pages` flash pages of a logical page, or the read half of a merge, has
-    /// ended; `pages` is then what need not be read.
+    /// Counts a completed host read of `pages` flash pages, or the read half of a merge.
     pub(super) fn page_read(&mut self, work: PageWork, pages: u32, granule: Granule) {
         let (pages, logical) = (u64::from(pages), u64::from(granule.flash_pages));
         match work {

@@ -161,7 +161,7 @@ impl Ssd {
         Ok(())
     }
 
-    /// Every free list names blocks of its domain that are free, each once; `audit_counts` has it
+    /// Every free list names blocks of its domain that are free, each once; `audit_counts` checks
     /// that it names all of them.
     fn audit_free_lists(&self) -> Result<(), String> {
         let geometry = self.geometry();

@@ -46,9 +46,9 @@ pub(crate) enum Event {
     PowerLane(u32),
 }
 
-/// Events that stand in line: of the host link, of processors, of buses or of reads on units, of dies that sense
-/// pages of a type, which all take equally long, and of what asks again soon. That has a line with the last type, of
-/// which few dies have pages.
+/// Queues of events of equal duration: host link, processors, buses, reads on units, dies that
+/// sense one page type, and retries. That has a line with the last type, of which few dies have
+/// pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Line {
     Link,
@@ -126,8 +126,8 @@ const NUMBER_BITS: u32 = 20;
 /// Maximum number of lanes, dies, groups and other objects with events: fewer than this of each.
 pub(crate) const MOST_LANES: u32 = 1 << 20;
 
-/// The present instant and the events to come, which host and flash share: what happens at one instant
-/// happens in the order in which it was asked for.
+/// The current time and the pending events, shared by host and flash; events at one instant occur
+/// in the order of their requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock {
     pub(crate) now: Time,
@@ -176,7 +176,7 @@ impl Clock {
     /// Advances to the next event, if not after `to`.
     #[expect(clippy::inline_always, reason = "every event passes here")]
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, to: Time) -> Option<Event> {
+    pub(crate) fn proceed(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;
         // The most frequent event, without a table.

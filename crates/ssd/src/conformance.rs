@@ -25,7 +25,7 @@ pub struct Check {
     pub problem: Option<String>,
 }
 
-/// Runs every check on policies from outside the table, each run on a new one by `make`.
+/// Runs every check on external policies; `make` creates a new one for each run.
 ///
 /// # Errors
 /// Only those of `make`.
@@ -43,7 +43,7 @@ pub fn conformance_of(policy: &Policy) -> Vec<Check> {
     }
 }
 
-/// Runs every check with what `supply` returns.
+/// Runs every check with the policies of `supply`.
 fn checks<E>(
     policy: &Policy,
     supply: &mut dyn FnMut() -> Result<Supplied, E>,

@@ -1,5 +1,5 @@
-//! The controller: an event goes to the machine that it is about; then the machines behind the write buffer are asked in
-//! a fixed order until none has anything to do, answers are given, and the host link takes its turns.
+//! The controller: passes an event to its state machine, polls the machines behind the write buffer
+//! in a fixed order until all are idle, answers requests, and lets the host link transfer.
 
 use crate::clock::{DieEvent, Event};
 use crate::device::kit::slots::Slot;
@@ -13,7 +13,7 @@ use std::ops::Range;
 impl Ssd {
     /// Processes events up to an instant; where `stops`, until something is answered or the drive
     /// is at its end. Returns the instant of the last event.
-    pub(crate) fn go_on(
+    pub(crate) fn proceed(
         &mut self,
         to: Time,
         stops: bool,
@@ -25,7 +25,7 @@ impl Ssd {
             if stops && self.front.has_done() {
                 (at, to) = (Some(self.clock.now), self.clock.now);
             }
-            let Some(event) = self.clock.go_on(to) else { break };
+            let Some(event) = self.clock.proceed(to) else { break };
             self.happens(event);
             at = Some(self.clock.now);
             if stops && self.ftl.has_ended() {
@@ -97,8 +97,8 @@ impl Ssd {
         }
     }
 
-    /// A stage of the operation of a lane has ended. The owner of a page is notified before units go on, and may submit
-    /// more requests.
+    /// A stage of the operation of a lane has ended. The owner of a page is notified before units
+    /// start further operations, and may submit more requests.
     #[inline]
     fn lane_event(&mut self, lane: u32) {
         let (unit, closed) = match self.direct.lane_event(lane, cx!(self)) {
@@ -139,7 +139,7 @@ impl Ssd {
             }
             DieEnd::Die(die) => die,
         };
-        self.buffered.go_on(die, cx!(self));
+        self.buffered.proceed(die, cx!(self));
         if self.give_answers() {
             self.pump_unless_at_rest();
         }
@@ -159,7 +159,7 @@ impl Ssd {
         }
     }
 
-    /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
+    /// Transfers on the host link until it is busy or idle, and passes transferred requests to the
     /// flash.
     pub(crate) fn pump(&mut self) {
         loop {
@@ -262,7 +262,7 @@ impl Ssd {
         }
     }
 
-    /// Hands over the answers that belong to an event; whether there was anything.
+    /// Delivers the answers of an event; true if there were any.
     #[inline]
     fn give_answers(&mut self) -> bool {
         let any = !self.answers.is_empty();
@@ -304,8 +304,7 @@ impl Ssd {
         self.front.has_flushes() && self.ask_for_those()
     }
 
-    /// Asks a volatile write buffer for them; other drives wait for records of trims, if for
-    /// anything.
+    /// Flushes a volatile write buffer; other drives wait at most for records of trims.
     fn ask_for_those(&mut self) -> bool {
         let volatile = self.config.is_volatile();
         let (mut any, mut flushes) = (false, false);

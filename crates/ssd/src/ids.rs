@@ -1,5 +1,5 @@
-//! Ids shared by the rooms of the drive: numbers of pages, blocks and units, each a type of its own,
-//! and the states of a block. Nothing here depends on anything.
+//! Ids shared by the modules of the drive: page, block and unit numbers, each with its own type,
+//! and the states of a block. It has no dependencies.
 
 macro_rules! index {
     ($($(#[doc = $doc:literal])+ $name:ident: $number:ty),+) => {$(
@@ -18,7 +18,7 @@ macro_rules! index {
 }
 
 index! {
-    /// A logical page: what the host addresses, in pages.
+    /// A logical page, as addressed by the host.
     Lpn: u64,
     /// A physical page: block number x pages per block + page in the block.
     Ppn: u64,

@@ -10,7 +10,7 @@ use super::ftl::Ftl;
 use super::page::{Feature, Features};
 use super::power::Power;
 use super::{Clock, Geometry, Ssd};
-use crate::device::building::go_on;
+use crate::device::building::proceed;
 use crate::device::{DeviceKind, Model, Tick, Unbuilt};
 use options::{Invalid, Setting};
 use std::ops::ControlFlow;
@@ -35,7 +35,7 @@ impl DeviceKind for SsdConfig {
             under.spare_blocks_per_plane = None;
             under.capacity = None;
         }
-        // So does one that states the bus, and one that names a part states all that the part is.
+        // So does one that states the bus; one that names a part states all keys of the part.
         if over.timing.bus_per_byte.is_some() {
             under.timing.bus_rate = None;
         }
@@ -155,7 +155,7 @@ impl Ssd {
     /// Also when a policy is named that is not supplied.
     pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
-        Ssd::shaped(config, &geometry, seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
+        Ssd::shaped(config, &geometry, seed, supplied, &mut proceed).map_err(Unbuilt::invalid)
     }
 
     /// `with` for a derived shape; `tick` may end it.

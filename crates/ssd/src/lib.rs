@@ -62,7 +62,8 @@ use engine::{Completion, Device, Followed, Request, Standing, Time};
 use executor::{Buffered, Cx, Direct, Executor, Seen};
 use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
-/// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
+/// A simulated solid-state disk. Its fields are its state machines, their shared state, and the
+/// requests of the wire.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     config: SsdConfig,
@@ -92,7 +93,7 @@ impl Ssd {
         self.ftl.geometry()
     }
 
-    /// The executor that this drive uses, and what it shares with it.
+    /// The executor of this drive, and the shared state.
     fn executor(&mut self) -> (&mut dyn Executor, Cx<'_>) {
         let is_buffered = self.features.has(page::Feature::Buffers);
         let executor: &mut dyn Executor =
@@ -131,12 +132,12 @@ impl Device for Ssd {
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        self.go_on(to, false, completions);
+        self.proceed(to, false, completions);
         self.clock.now = to;
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        self.go_on(to, true, completions)
+        self.proceed(to, true, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

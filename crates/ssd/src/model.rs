@@ -16,7 +16,7 @@ use engine::{Op, Request, Status, Time};
 impl Model for Ssd {
     fn instruct(&mut self, now: Time, instruction: Instruction) -> Result<(), String> {
         match instruction {
-            // Erase counts stay: they are the drive's age.
+            // Erase counts stay, since the drive has worn.
             Instruction::ResetCounts => self.reset_counters(),
             Instruction::BeginLoad => self.ftl.begin_load(&self.flash),
             Instruction::BeginAccount => {
@@ -208,11 +208,11 @@ impl Model for Ssd {
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
-        self.take_up(snapshot)?;
+        self.restore_state(snapshot)?;
         self.check().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 
-    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+    fn restore_state(&mut self, snapshot: Snapshot) -> Result<(), String> {
         self.restore_snapshot(snapshot)
     }
 

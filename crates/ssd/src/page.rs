@@ -38,8 +38,8 @@ pub(crate) struct PageRequest {
     pub(crate) bytes: u32,
     /// First touched flash page, and number of touched ones.
     pub(crate) touched: (u32, u32),
-    /// First completely covered flash page, and number of covered ones; nothing where a logical
-    /// page is not larger than one of the flash.
+    /// First completely covered flash page, and number of covered ones; None if a logical page is
+    /// not larger than a flash page.
     pub(crate) whole: (u32, u32),
     /// The logical page is covered whole.
     pub(crate) covered: bool,
@@ -126,7 +126,7 @@ pub(crate) struct HeldFor {
 pub(crate) enum Need {
     /// Unmapped: there is nothing to read.
     Unmapped,
-    /// Refused: the drive takes no more writes.
+    /// Rejected, because the drive accepts no writes.
     Refused,
     /// An operation on flash pages of the logical page, given by the first and how many.
     Page(PageWork, (u32, u32)),
@@ -145,8 +145,8 @@ pub(crate) enum PageWork {
     MergeAcross,
     /// A page that a power cut has put at risk is written anew.
     Restore,
-    /// The drive writes a page of its own, which lies outside of the blocks for data: of a checkpoint, of
-    /// the record of trims or of a start.
+    /// The drive writes an internal page outside the data blocks: of a checkpoint, the trim log, or
+    /// a start.
     System,
     /// The drive reads a page of the map, or programs some.
     MapRead,

@@ -48,8 +48,8 @@ fn overwrite(
     openings
 }
 
-/// Numbers the openings of all parts in the order of the writes that caused them; each part has numbered
-/// its own on from `before`.
+/// Renumbers the openings of all parts in the order of the writes that caused them; each part has
+/// counted from `before`.
 fn renumber(before: u64, states: &mut [(&mut Ftl, &mut Flash)], openings: &[Vec<Opening>]) {
     let mut next = memory::zeroed::<usize>(openings.len());
     let mut opened = before;

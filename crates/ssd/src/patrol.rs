@@ -1,5 +1,4 @@
-//! Patrol: which block is read next without being asked for, and when; and the treatment of its
-//! findings.
+//! Patrol: the schedule of background reads of all blocks, and the treatment of their findings.
 
 use super::config::SsdConfig;
 use super::ids::Block;
@@ -23,7 +22,7 @@ pub struct Patrol {
     at: u32,
     /// Time of the next block, in timed runs.
     next: Time,
-    /// Without time: how long ago the last one was due.
+    /// Untimed: time since the last scheduled read.
     since: Time,
     /// Blocks that are to be read at once, because the drive had no power.
     urgent: u32,
@@ -52,7 +51,7 @@ impl Patrol {
         }))
     }
 
-    /// Number of blocks due before an instant, at most all.
+    /// Number of blocks scheduled before an instant, at most all.
     #[inline]
     pub fn due(&mut self, now: Time) -> u32 {
         if now < self.next {
@@ -63,14 +62,14 @@ impl Patrol {
         due.min(u64::from(self.blocks)) as u32
     }
 
-    /// Time passes without requests: how many blocks become due meanwhile, no more than all.
+    /// Time passes without requests: number of blocks scheduled meanwhile, at most all.
     pub fn pass(&mut self, ns: Time) -> u32 {
         let since = self.since.saturating_add(ns);
         self.since = since % self.each;
         (since / self.each).min(u64::from(self.blocks)) as u32
     }
 
-    /// Longest time within which at most this many blocks become due.
+    /// Longest time within which at most this many blocks are scheduled.
     pub fn stretch(&self, blocks: u32) -> Time {
         self.each.saturating_mul(u64::from(blocks.max(1)))
     }

@@ -1,5 +1,5 @@
-//! Capacity of a saved state, from the drive that restores it: a file states its own sizes, and
-//! they cannot be trusted.
+//! Maximum sizes of a saved state, from the drive that restores it, because the sizes stated in a
+//! file cannot be trusted.
 
 use super::numbers::{Numbers, Table};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};

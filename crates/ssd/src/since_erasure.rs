@@ -19,7 +19,7 @@ impl SinceErasure {
     }
 
     /// It is so late.
-    pub fn tell(&mut self, now: Time) {
+    pub fn set_time(&mut self, now: Time) {
         self.now = now;
     }
 

@@ -1,11 +1,13 @@
 //! The state of a drive, to be saved and restored.
 //!
-//! Kept is what cannot be derived: the flash, the map, the order of the blocks, what wear and the
-//! detector of hot pages remember, and the generator from which policies and wear levelling draw: a
-//! saved drive continues with the same random draws that it would have made, whatever the seed of the
-//! run that loads it. Counts start from zero, and a policy from outside the table begins anew.
+//! A state has everything that cannot be derived: the flash, the map, the order of the blocks, the
+//! state of wear and of the hot-page detector, and the generator from which policies and wear
+//! levelling draw: a saved drive continues with the same random draws that it would have made,
+//! whatever the seed of the run that loads it. Counts start from zero, and a policy from outside
+//! the table begins anew.
 //!
-//! An array is kept as its drives, one after the other, under a shape that begins with its own keys.
+//! An array is saved as its drives, one after the other, under a shape that begins with the array's
+//! keys.
 
 use super::config::SsdConfig;
 use super::flash::FlashState;
@@ -211,7 +213,7 @@ impl Ssd {
             && self.ftl.has_no_victim(&self.flash)
     }
 
-    /// Reason why the state of an idle drive is not whole.
+    /// Reason why the state of an idle drive is incomplete.
     pub(super) fn lost_when_saved(&self) -> Option<&'static str> {
         if self.blocks.as_ref().is_some_and(|it| !it.is_empty()) {
             return Some("its block buffer holds data: shut it down");

@@ -31,7 +31,7 @@ pub struct ThermalReport {
 }
 
 impl ThermalReport {
-    /// The section `thermal`: temperatures, and what writes waited for them.
+    /// The section `thermal`: temperatures, and the waits of writes for cooling.
     pub(crate) fn section(&self) -> Report {
         let series = self.series.iter().map(|(at, celsius)| json!([*at as f64 / 1e9, celsius]));
         section! {
@@ -97,7 +97,7 @@ impl Thermal {
         }))
     }
 
-    /// True if the next sample is due.
+    /// True if the time of the next sample has come.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.at + self.step
@@ -139,7 +139,7 @@ impl Thermal {
         }
     }
 
-    /// End of a hold on writes, given the host pages written: nothing where they are not.
+    /// End of a hold on writes, given the host pages written; None if they are not held.
     pub fn holds(&mut self, now: Time, pages: u64) -> Option<Time> {
         let written = pages.saturating_sub(self.pages);
         self.pages = pages;
@@ -149,7 +149,7 @@ impl Thermal {
         (self.next > now).then_some(self.next)
     }
 
-    /// True if an event must be scheduled; whether it is to be asked for.
+    /// True if an event must be scheduled.
     pub fn calls(&mut self) -> bool {
         !std::mem::replace(&mut self.called, true)
     }

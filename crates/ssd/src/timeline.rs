@@ -1,4 +1,4 @@
-//! Flash operations of a chosen window: what a Gantt chart of the drive shows.
+//! Flash operations of a chosen window, for a Gantt chart of the drive.
 
 use crate::ids::Unit;
 use crate::shape::Geometry;

@@ -4,7 +4,7 @@ use super::config::{Detector, FillOrder, Frontiers, LevellingRule, Persistence, 
 use super::{Geometry, Ssd};
 use crate::clean::Supplied;
 use crate::device::Model;
-use crate::device::building::go_on;
+use crate::device::building::proceed;
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 use serde::de::DeserializeSeed;
@@ -49,7 +49,7 @@ fn drives() -> Vec<SsdConfig> {
 fn built(config: &SsdConfig, wide: bool) -> Ssd {
     let mut geometry = Geometry::new(config).unwrap();
     geometry.wide = wide;
-    Ssd::shaped(config, &geometry, 1, &Supplied::default(), &mut go_on).unwrap()
+    Ssd::shaped(config, &geometry, 1, &Supplied::default(), &mut proceed).unwrap()
 }
 
 /// Overwrites all, untimed and then in time, with trims and reads among the writes.

@@ -210,8 +210,8 @@ impl<S: Steps> Workload for Chains<S> {
         if !own.step.is_empty() {
             self.submitted(now, chain);
         } else if own.outstanding == 0 {
-            let goes_on = self.steps.finished(chain, now);
-            let waiting = if goes_on { std::mem::take(&mut self.waiting) } else { Vec::new() };
+            let continues = self.steps.finished(chain, now);
+            let waiting = if continues { std::mem::take(&mut self.waiting) } else { Vec::new() };
             self.advance(chain, now);
             for chain in waiting {
                 self.advance(chain, now);

@@ -33,7 +33,7 @@ pub(crate) trait Asker {
 /// Requests of a loop with one client.
 pub(crate) trait Draw {
     /// False after the last request.
-    fn goes_on(&mut self) -> bool {
+    fn continues(&mut self) -> bool {
         true
     }
 
@@ -57,7 +57,7 @@ impl<D: Draw> Asker for Single<D> {
 
     #[inline]
     fn turn(&mut self, now: Time) -> Option<(Time, ())> {
-        if self.free == 0 || !self.draws.goes_on() {
+        if self.free == 0 || !self.draws.continues() {
             return None;
         }
         self.free -= 1;

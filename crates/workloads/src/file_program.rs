@@ -29,8 +29,8 @@ impl<P: Program> Running<P> {
 }
 
 impl<P: Program> Draw for Running<P> {
-    fn goes_on(&mut self) -> bool {
-        while !self.files.asks() {
+    fn continues(&mut self) -> bool {
+        while !self.files.has_requests() {
             if !self.program.step(&mut self.files) {
                 return false;
             }

@@ -54,7 +54,7 @@ impl Files {
     }
 
     /// True if requests are queued.
-    pub(crate) fn asks(&self) -> bool {
+    pub(crate) fn has_requests(&self) -> bool {
         !self.requests.is_empty()
     }
 

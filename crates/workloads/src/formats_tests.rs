@@ -113,7 +113,7 @@ fn a_wrong_format_is_an_error_and_never_another_reading() {
             match (format.name, other.name) {
                 // The five columns are equal; the unit or the size differs.
                 (a, b) if same_columns(a) && same_columns(b) => {}
-                // The user declares the columns of a table, and devices may contain a letter.
+                // Columns of a table are declared, and names of devices may contain a letter.
                 ("wiscsee", "csv") => {}
                 _ => assert!(
                     result.as_ref().map_or(true, Vec::is_empty),

@@ -90,14 +90,14 @@ def ask(
 
     head = [display.head(question)]
 
-    def told(offer: Offer, _done: int, _all: int) -> None:
+    def print_row(offer: Offer, _done: int, _all: int) -> None:
         # A replay may reject the trace; nothing is printed then.
         click.echo("".join((*head, display.row(offer, question))), nl=False)
         head.clear()
 
     interrupted: InterruptedChoice | None = None
     try:
-        found = asking.answer(question, told if outputs.has_table else None)
+        found = asking.answer(question, print_row if outputs.has_table else None)
     except InterruptedChoice as error:
         interrupted, found = error, asking.Answer(question, error.choice)
     outputs.json(found.to_dict())

@@ -122,12 +122,12 @@ def _figures(stats: Mapping[str, Any]) -> dict[str, float]:
     known = latency if "percentile" in latency else stats.get("clat_ns") or {}
     shift = float(latency["mean"]) - float(known.get("mean") or latency["mean"])
     for name, key in PERCENTILES.items():
-        if key in (known.get("percentile") or {}) and _told(count, key):
+        if key in (known.get("percentile") or {}) and _is_resolved(count, key):
             found[name] = (float(known["percentile"][key]) + shift) / 1000
     return {name: value for name, value in found.items() if value > 0}
 
 
-def _told(count: int, percent: str) -> bool:
+def _is_resolved(count: int, percent: str) -> bool:
     """True if enough requests lie beyond a percentile."""
     return count * (1 - float(percent) / 100) >= BEHIND
 
@@ -156,7 +156,7 @@ def of_results(results: Results) -> dict[tuple[str, str], float]:
             continue
         values = {"iops": host.iops, "mean": host.mean_us}
         for name, key in PERCENTILES.items():
-            if _told(host.requests, key):
+            if _is_resolved(host.requests, key):
                 values[name] = _percentile(host, name)
         found |= {(op, name): value for name, value in values.items() if value}
     return found

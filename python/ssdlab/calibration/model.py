@@ -280,7 +280,7 @@ def _found(
                     }
                 )
     for key in keys:
-        if not _is_told(search, key, values, after):
+        if not _is_determined(search, key, values, after):
             notes.append(f"no job tells {key.name}: its value is that of the drive begun with")
     errors = {
         figure: {
@@ -304,7 +304,7 @@ def _found(
     }
 
 
-def _is_told(
+def _is_determined(
     search: Search, key: Key, values: Values, now: Sequence[Mapping[tuple[str, str], float]]
 ) -> bool:
     """True if another value of a key changes any metric of any job."""

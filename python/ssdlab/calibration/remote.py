@@ -57,7 +57,7 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
             if ours is None:
                 points += _points(tool, uri, cell, plan, plan.seconds)
                 continue
-            point, way = _less_the_way(tool, uri, ours, cell, plan)
+            point, way = _subtracted(tool, uri, ours, cell, plan)
             ways.append(way)
             if point.mean_us <= 0:
                 notes.append(
@@ -91,7 +91,7 @@ def _known(subtract_way: str | None) -> contextlib.AbstractContextManager[str | 
     return known.served(early=subtract_way == "ssdlab")
 
 
-def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tuple[Point, float]:
+def _subtracted(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tuple[Point, float]:
     """A point less the round trip, and the round trip."""
     seconds = plan.seconds / TURNS
     times, ways, requests = [], [], 0

@@ -232,7 +232,7 @@ def _series(
         for n, (x, y) in enumerate(zip(line.x, line.y, strict=True))
         if y is not None
     ]
-    message = [line.says[n] if line.says else _told(drawn, line, x, y) for n, _, _, x, y in points]
+    message = [line.says[n] if line.says else _tip(drawn, line, x, y) for n, _, _, x, y in points]
     if line.mark == "bars":
         begin = float(str(line.x[0]))
         wide = position(begin + line.width) - position(begin)
@@ -286,7 +286,7 @@ def _band(band: Band, x_scale: Scale, y_scale: Scale) -> str:
     return f'<path class="band r-{band.role}" d="M{up}L{down}z"/>' if points else ""
 
 
-def _told(drawn: Figure, line: Series, x: object, y: float) -> str:
+def _tip(drawn: Figure, line: Series, x: object, y: float) -> str:
     """Tooltip of a point."""
     at = x if isinstance(x, str) else axis_text(drawn.x, float(str(x)))
     value = readable.value(y, drawn.y.unit) if drawn.y.unit else mark_text(y)
@@ -365,7 +365,7 @@ def _dotted_words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: i
     step = SIDE / len(words)
     body = [_horizontal(y_scale(mark), not n) for n, mark in enumerate(y_marks)]
     for line, (colour, _) in zip(drawn.lines(), drawn.styles(), strict=True):
-        message = [_told(drawn, line, x, y or 0.0) for x, y in zip(line.x, line.y, strict=True)]
+        message = [_tip(drawn, line, x, y or 0.0) for x, y in zip(line.x, line.y, strict=True)]
         placed = replace(line, x=[words.index(x) for x in line.x], says=line.says or message)
         kind = colour_class(line, colour)
         body += _series(drawn, placed, kind, 0, (lambda n: (n + 0.5) * step, y_scale))

@@ -31,7 +31,7 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
             if lasts is not None and lasts < years:
                 by = " by its rating" if is_rated else ""
                 lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
-            elif is_untold(trial, goal, dwpd):
+            elif is_lifetime_unknown(trial, goal, dwpd):
                 lacking.append(said(trial, goal))
         elif (stored := trial.kept(goal)) is False or trial.mean(goal.figure) is None:
             lacking.append(said(trial, goal))
@@ -41,7 +41,7 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
     return "; ".join(lacking)
 
 
-def is_untold(trial: Trial, goal: Goal, dwpd: float | None) -> bool:
+def is_lifetime_unknown(trial: Trial, goal: Goal, dwpd: float | None) -> bool:
     """True if the required lifetime is neither simulated nor rated, nor bounded by arithmetic."""
     return not goal.if_known and life(trial, dwpd)[0] is None and trial.kept(goal) is not True
 
@@ -65,7 +65,7 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
     for goal in goals:
         if goal.figure == "years":
             lacking += ["life"] if short_of_life(offer, goals) > 1 else []
-            lacking += ["life?"] if is_untold(trial, goal, offer.dwpd) else []
+            lacking += ["life?"] if is_lifetime_unknown(trial, goal, offer.dwpd) else []
         elif (stored := trial.kept(goal)) is not True:
             known = stored is None and trial.mean(goal.figure) is not None
             of = " of flushes" if _by_flushes(trial, goal) else ""

@@ -35,13 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # No click here: its import would delay the response to Ctrl-C.
         from ssdlab import interruption
 
-        return interruption.told(error)
+        return interruption.report_interruption(error)
     except Exception as error:
         try:
             from ssdlab.cli import group
 
-            return group.told(error)
+            return group.report_failure(error)
         except KeyboardInterrupt as interrupt:
             from ssdlab import interruption
 
-            return interruption.told(interrupt)
+            return interruption.report_interruption(interrupt)

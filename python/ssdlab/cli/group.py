@@ -168,10 +168,10 @@ def main(words: Sequence[str]) -> int:
         with interruption.SigtermInterrupts():
             return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
     except (Exception, KeyboardInterrupt) as error:
-        return told(error)
+        return report_failure(error)
 
 
-def told(failure: BaseException) -> int:
+def report_failure(failure: BaseException) -> int:
     """Report the error; returns the exit status. Re-raises a defect of ssdlab."""
     try:
         raise failure
@@ -207,7 +207,7 @@ def told(failure: BaseException) -> int:
     except _core.InternalError as error:
         return _complain(f"{error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort) as error:
-        return interruption.told(error)
+        return interruption.report_interruption(error)
     except files.NotWrittenError as error:
         return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:

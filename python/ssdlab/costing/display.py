@@ -31,7 +31,7 @@ def shown(
     if len(prices) == 1:
         sections.append(Text(f"Prices: {_prices(bills[0])}", style="dim"))
     if len(bills) == 1:
-        sections += _one(bills[0])
+        sections += _one_bill(bills[0])
     else:
         sections.append(_table(bills, best, against))
     notes = list(dict.fromkeys(note for it in bills for note in it.notes))
@@ -65,7 +65,7 @@ def _prices(it: Bill) -> str:
     return ", ".join(f"{key} = {value:,.10g}" for key, value in given)
 
 
-def _one(it: Bill) -> list[RenderableType]:
+def _one_bill(it: Bill) -> list[RenderableType]:
     figures = it.to_dict()
     rows = [("drives", count(it.drives))]
     for name, many in it.drives_for.items():

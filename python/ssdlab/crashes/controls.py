@@ -11,7 +11,14 @@ from ssdlab import sources
 from ssdlab.crashes import BROKEN, LOST
 from ssdlab.crashes.apps import load
 from ssdlab.crashes.record import case_of_app, workplace
-from ssdlab.crashes.run import DEFAULT_DEVICE, Findings, Progress, Search, lacking, record_and_judge
+from ssdlab.crashes.run import (
+    DEFAULT_DEVICE,
+    Findings,
+    Progress,
+    Search,
+    record_and_judge,
+    unavailable,
+)
 
 
 class Control(NamedTuple):
@@ -108,7 +115,7 @@ def perform(
     outcomes = []
     for control in controls:
         app, _ = load(control.app)
-        problem = lacking(app.place, control.app)
+        problem = unavailable(app.place, control.app)
         if problem is not None:
             outcome = Outcome(control, None, problem)
         else:

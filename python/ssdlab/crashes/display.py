@@ -43,7 +43,7 @@ def findings_text(found: Findings, file: IO[str]) -> str:
         sections.append(warned)
     if found.failed:
         sections.append(_failures(found))
-    return rendered(console, sections) + _again(found)
+    return rendered(console, sections) + _repeat_commands(found)
 
 
 def damage_text(found: Damage, file: IO[str]) -> str:
@@ -74,7 +74,7 @@ def damage_text(found: Damage, file: IO[str]) -> str:
     return rendered(console, [title, table, facts])
 
 
-def _again(found: Findings) -> str:
+def _repeat_commands(found: Findings) -> str:
     """Commands that repeat failures; not wrapped, to copy them."""
     if not found.failed:
         return ""
@@ -148,5 +148,5 @@ def controls_table(outcomes: list[Outcome], file: IO[str]) -> str:
         found = outcome.findings
         if not outcome.as_expected and found is not None and found.failed:
             sections += [Text(outcome.control.name, style="bold"), _failures(found)]
-            again += _again(found)
+            again += _repeat_commands(found)
     return rendered(console, sections) + again

@@ -54,7 +54,7 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=environment()["PATH"])
 
 
-def lacking(programs: Sequence[str]) -> str | None:
+def unavailable(programs: Sequence[str]) -> str | None:
     """Reason why programs or mounts are unavailable; None if all are available."""
     for program in programs:
         if find(program) is None:
@@ -76,7 +76,7 @@ def lacking(programs: Sequence[str]) -> str | None:
 
 def demand(programs: Sequence[str]) -> None:
     """Raise `InputError` for a missing requirement."""
-    problem = lacking(programs)
+    problem = unavailable(programs)
     if problem is not None:
         raise InputError(f"crash: {problem}")
 

@@ -111,20 +111,20 @@ class Findings:
 
 def demand(place: str, app: str | None) -> None:
     """Raise `InputError` for a missing requirement."""
-    problem = lacking(place, app)
+    problem = unavailable(place, app)
     if problem is not None:
         raise InputError(f"crash: {problem}")
 
 
-def lacking(place: str, app: str | None) -> str | None:
+def unavailable(place: str, app: str | None) -> str | None:
     """Missing requirement; None if all are met."""
     programs: list[str] = [] if place == NBD else [*namespace.MOUNTING]
     if place == EXT4:
         programs.append("mkfs.ext4")
     if app is None:
-        return namespace.lacking(programs)
+        return namespace.unavailable(programs)
     it, _ = apps.load(app)
-    return namespace.lacking([*programs, *it.programs]) or it.lacking()
+    return namespace.unavailable([*programs, *it.programs]) or it.unavailable()
 
 
 def record_and_judge(

@@ -201,7 +201,7 @@ def tried(
         results = trial.first_run(below, first)
     if not results.host.all.requests:
         raise InputError("no request completed: there is nothing to explain")
-    wanted = metric.of_word(goal, results) if goal else metric.what_hurts(results)
+    wanted = metric.of_word(goal, results) if goal else metric.worst(results)
     facts = Facts(results)
     todo = [*(proposals.of_user(it) for it in own), *proposals.candidates(facts, among)]
     todo, cut = todo[: proposals.MOST], todo[proposals.MOST :]
@@ -243,11 +243,11 @@ class _Hunt:
         #: Changes repeated with fresh seeds.
         self.fresh: set[Change] = set()
         for change in changes:
-            self._take(change)
+            self._add_change(change)
         # Plus two pairs.
         self.comparisons = len(self.stacks) + 1
 
-    def _take(self, change: Change) -> None:
+    def _add_change(self, change: Change) -> None:
         try:
             layered = [*self.stacks[None], *change.layers()]
             _core.check_device(layered)
@@ -282,7 +282,7 @@ class _Hunt:
         hardware = [it for it in helps if it.group == proposals.HARDWARE]
         for pair in (settings[:2], [*settings[:1], *hardware[:1]]):
             if len(pair) == 2 and (both := proposals.together(*pair)) is not None:
-                self._take(both)
+                self._add_change(both)
         self.run(crew)
 
     def _start(self, crew: trial.Crew, change: Change | None, place: int) -> None:

@@ -92,7 +92,7 @@ def _power(base: Results) -> Metric:
     return Metric("power", None, False, by_catalogue, readable.watts, why)
 
 
-def what_hurts(base: Results) -> Metric:
+def worst(base: Results) -> Metric:
     """The worst metric of a run: throughput, the p99 of a kind of request, or lifetime."""
     facts = Facts(base)
     if facts.overloaded:

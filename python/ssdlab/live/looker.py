@@ -79,10 +79,10 @@ class Looker:
         self.ended = False
         """True if the device has stopped answering."""
         self.look()
-        self._thread = threading.Thread(target=self._go_on, name="looker", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="looker", daemon=True)
         self._thread.start()
 
-    def _go_on(self) -> None:
+    def _run(self) -> None:
         while not self.ended:
             is_watched = time.monotonic() - self._wanted < FORGET_SECONDS
             if self._wake.wait(WATCHED_SECONDS if is_watched else ALONE_SECONDS):
@@ -119,7 +119,7 @@ class Looker:
             while self._points[0][0] < look.t - MEMORY_SECONDS:  # type: ignore[operator]
                 self._points.popleft()
 
-    def _before(self, look: Look, seconds: float) -> Look:
+    def _sample_before(self, look: Look, seconds: float) -> Look:
         """The latest sample that is at least `seconds` old, or the earliest."""
         found = self._looks[0]
         for other in self._looks:
@@ -129,7 +129,7 @@ class Looker:
         return found
 
     def _point(self, look: Look) -> list[float | None]:
-        before = self._before(look, RATE_SECONDS)
+        before = self._sample_before(look, RATE_SECONDS)
         point: dict[str, float | None] = {"t": round(look.t, 3)}
         seconds = look.counts["at_seconds"] - before.counts["at_seconds"]
 
@@ -155,7 +155,7 @@ class Looker:
         return [point.get(name) for name in COLUMNS]
 
     def _percentiles(self, look: Look) -> dict[str, float | None]:
-        before = self._before(look, LATENCY_SECONDS)
+        before = self._sample_before(look, LATENCY_SECONDS)
         found: dict[str, float | None] = {}
         for clock in ("model", "measured"):
             counts: dict[int, int] = {}

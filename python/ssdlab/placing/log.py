@@ -106,7 +106,7 @@ def check_host_log(policy: Any) -> CheckReport:
         {
             "every write gets a stream": _streams,
             "a zone is chosen that may be cleaned": _chooses,
-            "the same zones get the same choice": _same,
+            "the same zones get the same choice": _reproducible,
         },
     )
 
@@ -139,5 +139,5 @@ def _chooses(policy: Any) -> str | None:
     return None
 
 
-def _same(policy: Any) -> str | None:
+def _reproducible(policy: Any) -> str | None:
     return None if _choices(policy) == _choices(policy) else "another run chose other zones"

@@ -168,7 +168,7 @@ def check_placement(policy: Any) -> CheckReport:
         {
             "every write gets a handle of the drive": _some,
             "two handles are enough": _two,
-            "the same trace gets the same handles": _same,
+            "the same trace gets the same handles": _reproducible,
         },
     )
 
@@ -197,5 +197,5 @@ def _two(policy: Any) -> str | None:
     return None
 
 
-def _same(policy: Any) -> str | None:
+def _reproducible(policy: Any) -> str | None:
     return None if _tried(policy, 8) == _tried(policy, 8) else "another run gave other handles"

@@ -131,7 +131,7 @@ def plan(
     years: int,
     growth: float,
     load_growth: float,
-    told: Callable[[int, int], object] | None = None,
+    report_offer: Callable[[int, int], object] | None = None,
 ) -> Plan:
     """Plan `years` years for each of the drives, whose data and load grow by these shares a year.
 
@@ -158,8 +158,8 @@ def plan(
         def moved() -> None:
             nonlocal done
             done += 1
-            if told is not None:
-                told(min(done, years * len(drives)), years * len(drives))
+            if report_offer is not None:
+                report_offer(min(done, years * len(drives)), years * len(drives))
 
         return _fleet(asked, drive, years, (growth, load_growth), cancelled, moved)
 
@@ -218,11 +218,11 @@ def _least(asked: Asked, drive: str, cancelled: threading.Event) -> tuple[Offer,
     """The least number of drives that meets the targets, and why smaller numbers do not."""
     broken: dict[int, str] = {}
 
-    def told(offer: Offer, _done: int, _all: int) -> None:
+    def report_offer(offer: Offer, _done: int, _all: int) -> None:
         if not offer.meets:
             broken[offer.drives] = offer.why
 
-    hunt = Hunt(asked, [drive], told, is_brief=True, _cancelled=cancelled)
+    hunt = Hunt(asked, [drive], report_offer, is_brief=True, _cancelled=cancelled)
     hunt.try_all()
     return hunt.found()[0], broken
 

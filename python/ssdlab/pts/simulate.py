@@ -77,7 +77,7 @@ class Crew:
             futures = [pool.submit(self.test, it) for it in tests]
             yield from interruption.finished(futures, as_completed(futures), self._cancelled)
 
-    def _go_on(self, _: Progress) -> None:
+    def _interrupt_if_cancelled(self, _: Progress) -> None:
         if self._cancelled.is_set():
             raise KeyboardInterrupt
 
@@ -91,7 +91,7 @@ class Crew:
         rounds = min(test.skipped + WINDOW, most) if test.round else 0
         while True:
             text = jobs.simulated(test, rounds, minute, able)
-            found = drive.run(test, text, self._go_on)
+            found = drive.run(test, text, self._interrupt_if_cancelled)
             measured, after = _split(found, rounds)
             outcome = Outcome(
                 test,

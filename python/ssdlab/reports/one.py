@@ -114,7 +114,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     found += [KeyFigure("Mean latency", readable.time(total.mean_us), beside_mean)]
     median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
     message = [key for key in ("99", "99.9") if parts.enough(total, key)]
-    if message and (apart := _apart(it)):
+    if message and (apart := _p99_by_kind(it)):
         return [*found, *apart, *_of_flash(it)]
     found += [
         KeyFigure(f"p{key}", readable.time(p[key]), stated)
@@ -126,7 +126,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     return found + _of_flash(it)
 
 
-def _apart(it: Results) -> list[KeyFigure]:
+def _p99_by_kind(it: Results) -> list[KeyFigure]:
     """The p99 of reads and of writes; empty unless both have one."""
     both = [(kind, it.host[kind]) for kind in ("read", "write") if it.host[kind].requests]
     if len(both) < 2 or not all(parts.enough(host, "99") for _, host in both):
@@ -186,7 +186,7 @@ def _latency_heading(it: Results) -> str:
     if total.requests < figures.FEWEST_REQUESTS:
         ends = dict.fromkeys(map(readable.time, (total.min_us, total.max_us)))
         return f"Latency: {' to '.join(ends)}"
-    if apart := _apart(it):
+    if apart := _p99_by_kind(it):
         return f"Latency: {', '.join(f'{name.lower()} {value}' for name, value, _ in apart)}"
     p = total.percentiles_us
     key = next((key for key in ("99", "90") if parts.enough(total, key)), "")

@@ -67,7 +67,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
             "by-parameter",
             _strongest(rows, varied, goals.objectives[0]),
             _multiples(_there(curves)),
-            _what_dots_are(len(varied), seeds),
+            _dot_legend(len(varied), seeds),
         ),
         Section(
             "parallel",
@@ -106,7 +106,7 @@ def _rows(sweep: Sweep, means: Sequence[Design], names: Sequence[str]) -> Rows:
     return rows
 
 
-def _what_dots_are(parameters: int, seeds: int) -> str:
+def _dot_legend(parameters: int, seeds: int) -> str:
     """Meaning of the dots in a figure over a parameter."""
     if parameters > 1:
         return "Dot: mean over the other parameters; bar: minimum to maximum."

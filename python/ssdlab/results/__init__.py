@@ -79,7 +79,7 @@ class Results(Part, arrow.Table):
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
         data = reading.parsed(file, reading.text(file))
         if not isinstance(data, dict) or "schema" not in data or "host" not in data:
-            raise InputError(f"{file}: {_instead(file, data)}")
+            raise InputError(f"{file}: {_description(file, data)}")
         if data["schema"] != SCHEMA:
             schema = data["schema"]
             raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")
@@ -190,7 +190,7 @@ class Results(Part, arrow.Table):
         return in_bytes
 
 
-def _instead(file: Path, data: object) -> str:
+def _description(file: Path, data: object) -> str:
     """Description of a file of JSON without results, and the commands that read it."""
     if isinstance(data, dict) and "fio version" in data:
         return (

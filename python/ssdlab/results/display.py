@@ -62,12 +62,12 @@ def results_table(results: Results, file: IO[str]) -> str:
         _ageing(results.get("media")),
         _buffer(results),
         _map(results),
-        _seldom(results, "fdp"),
-        _seldom(results, "commands"),
-        _seldom(results, "power"),
-        _seldom(results, "disk"),
+        _rare_section(results, "fdp"),
+        _rare_section(results, "commands"),
+        _rare_section(results, "power"),
+        _rare_section(results, "disk"),
         _zones(results),
-        _seldom(results, "array"),
+        _rare_section(results, "array"),
         remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
         remarks.sold(results),
@@ -92,7 +92,7 @@ def _zones(results: Results) -> RenderableType | None:
     return part(results)
 
 
-def _seldom(results: Results, section: str) -> RenderableType | None:
+def _rare_section(results: Results, section: str) -> RenderableType | None:
     """A rare section, whose renderer is imported on demand."""
     found = results.get(section)
     if not found:

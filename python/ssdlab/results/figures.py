@@ -270,7 +270,7 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
         if not mine:
             continue
         message = (
-            [_told(names[lane], *remainder) for lane, *remainder in mine]
+            [_tooltip(names[lane], *remainder) for lane, *remainder in mine]
             if len(visible) <= MAX_TOLD
             else []
         )
@@ -300,7 +300,7 @@ def _busiest(every: Sequence[tuple[Any, ...]], lanes: int, most: int) -> list[in
     return sorted(sorted(range(lanes), key=lambda lane: -counts[lane])[:most])
 
 
-def _told(lane: str, kind: str, start: int, stop: int, bus: int) -> str:
+def _tooltip(lane: str, kind: str, start: int, stop: int, bus: int) -> str:
     took = f"{duration((stop - start) / 1e3, 4)}, {duration(bus / 1e3, 4)} for the bus"
     return f"{kind}, {lane}, at {start / 1e3:,.10g} us: {took}"
 

@@ -59,13 +59,13 @@ def verdict(results: Results) -> Verdict:
     return _largest(facts)
 
 
-def _nothing_ran(facts: Facts) -> Verdict | None:
+def _no_requests(facts: Facts) -> Verdict | None:
     if facts.all.requests:
         return None
     return Verdict("nothing_ran", "No request completed: there is no bottleneck to find.", "")
 
 
-def _no_time(facts: Facts) -> Verdict | None:
+def _no_latency(facts: Facts) -> Verdict | None:
     if facts.mean > 0:
         return None
     return Verdict(
@@ -269,7 +269,7 @@ def _cells(facts: Facts) -> Verdict | None:
     )
 
 
-def _nothing(facts: Facts) -> Verdict | None:
+def _below_saturation(facts: Facts) -> Verdict | None:
     """The drive meets the load, with little waiting."""
     if facts.overloaded or facts.outstanding is not None:
         return None
@@ -314,15 +314,15 @@ def _waits(facts: Facts) -> str:
 
 #: Rules in order: a cause before its consequences.
 RULES: tuple[Rule, ...] = (
-    _nothing_ran,
-    _no_time,
+    _no_requests,
+    _no_latency,
     _cleaning,
     _host_link,
     _host_queue,
     _outstanding,
     _buffer,
     _busy_units,
-    _nothing,
+    _below_saturation,
     _buses,
     _cells,
 )

@@ -253,9 +253,9 @@ def _run(
 
             after_run(results, layered, out, experiment, device, trace, workload, assignments, seed)
         elif sys.stdout.isatty() if advice is None else advice:
-            again = partial(_again, experiment, device, trace, workload, assignments, seed)
+            again = partial(_repeat_command, experiment, device, trace, workload, assignments, seed)
             if out is not None:
-                again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
+                again = partial(_repeat_command, out / EXPERIMENT_FILE, None, None, None, (), None)
             _advise(results, layered, again)
     _refuse_loss(results)
 
@@ -305,7 +305,7 @@ def _advise(
         _show(display.advice_lines(helped, sys.stdout, again))
 
 
-def _again(
+def _repeat_command(
     experiment: Path | None,
     device: str | None,
     trace: Path | None,

@@ -81,7 +81,7 @@ class Sizing(arrow.Table):
     def to_dict(self) -> dict[str, Any]:
         """The sizing in the form of `ssdlab size --json`; times in us, sizes in bytes."""
 
-        def told(trial: Trial | None) -> dict[str, Any] | None:
+        def trial_dict(trial: Trial | None) -> dict[str, Any] | None:
             return None if trial is None else trial.to_dict(self.goals, self.years)
 
         return {
@@ -90,11 +90,11 @@ class Sizing(arrow.Table):
             "trace": None if self.load.trace is None else str(self.load.trace),
             "goals": [it.to_dict() for it in self.goals],
             "fit": list(self.fit.words),
-            "best": told(self.best),
-            "next_best": told(self.next_best),
+            "best": trial_dict(self.best),
+            "next_best": trial_dict(self.next_best),
             "because": self.because() if self.best is None else None,
             "command": self.command,
-            "tried": [told(trial) for trial in self.trials],
+            "tried": [trial_dict(trial) for trial in self.trials],
         }
 
 
@@ -195,7 +195,7 @@ def size(
         # The best is repeated; for the next best a clear single seed suffices.
         seeds = 1 if winners else SEEDS
         found = _least(search, count, judged, seeds)
-        if found is None and years is None and lasting in goals and not search.tells("years"):
+        if found is None and years is None and lasting in goals and not search.yields("years"):
             goals.remove(lasting)
             words.append(UNTOLD)
             found = _least(search, count, judged, seeds)
@@ -289,7 +289,7 @@ class Search:
         drive = Experiment._from_layers(stack).to_dict()["device"]
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
-    def tells(self, figure: str) -> bool:
+    def yields(self, figure: str) -> bool:
         """True if any run so far yields that metric."""
         return any(it is not None for trial in self.trials.values() for it in trial.values(figure))
 

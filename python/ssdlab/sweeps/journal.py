@@ -168,21 +168,21 @@ class Journal:
             while left:
                 left = left[os.write(self._file.fileno(), left) :]
         except OSError as error:
-            self._take_back(position)
+            self._truncate(position)
             path = self.path or Path(tempfile.gettempdir())
-            position = self._go_elsewhere(files.NotWrittenError.of(path, error))
+            position = self._continue_elsewhere(files.NotWrittenError.of(path, error))
             self._file.write(text)
             self._file.flush()
         self._places[point.key] = position, len(text)
 
-    def _take_back(self, place: int) -> None:
+    def _truncate(self, place: int) -> None:
         """Truncate to whole lines; remove a file without any."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._file.fileno(), place)
             if place == 0 and self.path is not None:
                 self.path.unlink()
 
-    def _go_elsewhere(self, why: files.NotWrittenError) -> int:
+    def _continue_elsewhere(self, why: files.NotWrittenError) -> int:
         """Continue in a temporary folder; returns the size so far. Raises `why` without one."""
 
         def copy() -> Iterable[bytes]:

@@ -94,12 +94,12 @@ def _number(value: Any) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
-def _reaching(least: float, most: float, step: float) -> Callable[[float], Range]:
+def _slider_including(least: float, most: float, step: float) -> Callable[[float], Range]:
     """A slider from `least` to `most`, extended to the experiment's initial value."""
     return lambda value: Range(min(least, value), max(most, value), step)
 
 
-def _around(value: float) -> Range:
+def _slider_around(value: float) -> Range:
     """A slider from an eighth to twice the experiment's initial value, in 32 steps."""
     return Range(value / 8, 2 * value, value / 16)
 
@@ -118,15 +118,15 @@ SLIDERS: Sequence[
     ]
 ] = (
     ("spare", "Spare", "drive", ("device.spare_factor",), _percent,
-     _reaching(0.06, 0.4, 0.01), "percent"),
+     _slider_including(0.06, 0.4, 0.01), "percent"),
     ("skew", "Skew", "load", ("workload.locality", "workload.classes.*.locality"), _skew,
-     _reaching(50, 95, 5), "skew"),
+     _slider_including(50, 95, 5), "skew"),
     ("load", "Load", "load", ("workload.rate", "workload.classes.*.rate", "workload.on_rate"),
-     _number, _around, "rate"),
+     _number, _slider_around, "rate"),
     ("outstanding", "Outstanding", "load", ("workload.outstanding",), _number,
-     _reaching(1, 128, 1), "count"),
+     _slider_including(1, 128, 1), "count"),
     ("reads", "Reads", "load", ("workload.read_share", "workload.classes.*.read_share"), _percent,
-     _reaching(0, 1, 0.05), "percent"),
+     _slider_including(0, 1, 0.05), "percent"),
 )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def of(base: Experiment, now: Experiment) -> list[Knob]:
     """Knobs of an experiment; `base` is the unchanged experiment."""
     found = []
     for name, label, whose, keys, read, span, unit in SLIDERS:
-        key = next((it for it in map(_spelled(base), keys) if it is not None), None)
+        key = next((it for it in map(_full_key_of(base), keys) if it is not None), None)
         value, first = (None, None) if key is None else (read(_at(now, key)), read(_at(base, key)))
         if key is not None and value is not None and first is not None:
             found.append(Knob(name, label, whose, key, value, span(first), unit))
@@ -170,7 +170,7 @@ def of(base: Experiment, now: Experiment) -> list[Knob]:
     return found
 
 
-def _spelled(experiment: Experiment) -> Callable[[str], str | None]:
+def _full_key_of(experiment: Experiment) -> Callable[[str], str | None]:
     """A key, with its star replaced by the only class, if the experiment has it."""
 
     def spelled(key: str) -> str | None:

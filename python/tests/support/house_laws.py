@@ -153,7 +153,7 @@ FEATURES = {
     "map cache": "map_cache|look_?ups?|map_reads?",
     "ageing": "ageing|retention|media",
     "patrol": "patrol|scrub",
-    "bad blocks": "bad_blocks?|going_bad|spares",
+    "bad blocks": "bad_blocks?|block_retirement|spares",
     "parity": "parity",
     "thermal": "thermal|heat",
     "recovery": "recovery|rebuild|checkpoint",

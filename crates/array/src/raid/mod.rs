@@ -398,7 +398,7 @@ impl Raid {
                     out.extend([Message::Unit(member), Message::Units]);
                 } else if self.recovery.is_going_on() {
                     let is_ready = desk.members.in_use().all(|drive| drive.standing().is_ready);
-                    if let Some(at) = self.recovery.go_on(is_ready, now) {
+                    if let Some(at) = self.recovery.proceed(is_ready, now) {
                         desk.clock.push(at, Event::Resync);
                     }
                 }

@@ -242,7 +242,7 @@ impl Recovery {
 
     /// Continues when the members are ready, a unit is complete, or all are. Returns the start time
     /// of the next unit.
-    pub fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
+    pub fn proceed(&mut self, is_ready: bool, now: Time) -> Option<Time> {
         let all = self.pace.rows;
         let progress = self.progress.as_mut()?;
         let mut next = None;
@@ -356,18 +356,18 @@ mod tests {
         assert_eq!((due, replays.len()), (vec![(50, Event::Failure(1))], 0));
         assert!(it.is_behind(0) && !it.is_replayed(3) && !it.holds_up());
         // Not before the members are ready.
-        assert_eq!((it.next_unit(100), it.go_on(false, 150)), (0..0, None));
-        assert_eq!(it.go_on(true, 200), Some(200));
+        assert_eq!((it.next_unit(100), it.proceed(false, 150)), (0..0, None));
+        assert_eq!(it.proceed(true, 200), Some(200));
         let mut units = Vec::new();
         loop {
             let unit = it.next_unit(200 + units.len() as Time);
             for stripe in unit.clone() {
                 it.write_anew(stripe);
-                assert_eq!(it.go_on(true, 0), None, "the unit is not done");
+                assert_eq!(it.proceed(true, 0), None, "the unit is not done");
                 it.resynced(stripe, None);
             }
             units.push(unit);
-            if it.go_on(true, 200 + units.len() as Time).is_none() {
+            if it.proceed(true, 200 + units.len() as Time).is_none() {
                 break;
             }
         }
@@ -387,10 +387,10 @@ mod tests {
         assert_eq!(it.logged().collect::<Vec<_>>(), [place]);
         assert_eq!(it.wake(10).1, [(3, 0..4, Some(place))]);
         assert!(it.is_replayed(3) && !it.is_behind(3) && it.holds_up());
-        assert_eq!((it.go_on(true, 20), it.next_unit(20)), (None, 0..0));
+        assert_eq!((it.proceed(true, 20), it.next_unit(20)), (None, 0..0));
         it.resynced(3, Some(place));
         assert!(it.holds_up() && !it.is_replayed(3));
-        assert_eq!(it.go_on(true, 30), None);
+        assert_eq!(it.proceed(true, 30), None);
         assert!(it.is_closed());
     }
 }

@@ -33,7 +33,7 @@ fn prepare(device: &mut dyn Model, seed: u64, requests: u64) {
 }
 
 /// The answers to a mixture of requests, some of them outstanding at a time, and what the device says of itself.
-fn go_on(device: &mut dyn Model, seed: u64, requests: u64) -> (Vec<Completion>, String) {
+fn proceed(device: &mut dyn Model, seed: u64, requests: u64) -> (Vec<Completion>, String) {
     device.instruct(0, Instruction::ResetCounts).unwrap();
     let (mut stream, random) = (0, &mut Xoshiro256::new(seed, 4));
     let sectors = device.capacity_sectors();
@@ -77,10 +77,10 @@ fn compare(name: &str, config: &CacheConfig, seed: u64) {
     for device in [&mut first, &mut second] {
         prepare(&mut **device, seed + 7, 100);
     }
-    let [one, other] = [&mut first, &mut second].map(|it| go_on(&mut **it, seed, 150));
+    let [one, other] = [&mut first, &mut second].map(|it| proceed(&mut **it, seed, 150));
     assert!(one == other, "{name}: {seed}");
     // Other answers come from a device that was not prepared.
-    let new = go_on(&mut *as_device(config).build(seed).unwrap(), seed, 150);
+    let new = proceed(&mut *as_device(config).build(seed).unwrap(), seed, 150);
     assert!(new != one, "{name}: {seed}: a state decides something");
 }
 
@@ -179,7 +179,7 @@ fn a_damaged_state_never_becomes_a_device() {
             if read.is_ok() {
                 taken += 1;
                 other.audit().unwrap();
-                go_on(&mut *other, 1, 10);
+                proceed(&mut *other, 1, 10);
             }
         }
         assert!(taken < 150, "{keys}: {taken} of 200");

@@ -105,7 +105,7 @@ fn cut_often(seed: u64) -> Result<(u64, u64), String> {
         device.audit()?;
         now += 1_000 * US;
         device.power_on(now);
-        go_on(&mut *device, &mut now, &mut done);
+        proceed(&mut *device, &mut now, &mut done);
         device.audit()?;
         answered += done.drain(..).count() as u64;
         assert_eq!(answered, id, "each is answered, or lost with the power");
@@ -139,7 +139,7 @@ fn no_line_is_lost_or_doubled_by_power_cuts() {
     assert!(lost > 0, "a disk loses what no flush had reached");
 }
 
-fn go_on(device: &mut dyn Model, now: &mut Time, done: &mut Vec<Completion>) {
+fn proceed(device: &mut dyn Model, now: &mut Time, done: &mut Vec<Completion>) {
     while let Some(at) = device.next_event() {
         *now = at.max(*now);
         device.advance(*now, done);
@@ -154,7 +154,7 @@ fn ask(device: &mut dyn Model, now: &mut Time, all: &[(Op, u64, u64)]) -> Vec<Co
     for (op, line, handle) in all {
         let handle = if *handle == 0 { Handle::NONE } else { Handle::new(*handle) };
         device.submit(*now, Request { handle, ..Request::new(0, *op, Lba(line * 8), 8) });
-        go_on(device, now, &mut done);
+        proceed(device, now, &mut done);
     }
     done
 }

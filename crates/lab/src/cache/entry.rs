@@ -239,7 +239,7 @@ pub fn restore(
     read_tables(path, &mut tables, tick)?;
     state.return_tables(tables.into_iter().map(|(_, table)| table).collect())?;
     let pages = device.facts().pages;
-    device.take_up(state)?;
+    device.restore_state(state)?;
     // For a large drive, auditing every page takes longer than preparing a small one.
     if pages <= MOST_AUDITED { device.audit() } else { Ok(()) }
 }
@@ -264,14 +264,14 @@ fn read_tables(
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let mut go_on = || {
+            let mut proceed = || {
                 if is_ended.load(Ordering::Relaxed) {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
                 }
             };
-            there.into_iter().try_for_each(|it| read_table(path, it, &mut go_on))
+            there.into_iter().try_for_each(|it| read_table(path, it, &mut proceed))
         });
         let read = here.into_iter().try_for_each(|it| read_table(path, it, tick));
         is_ended.store(read.is_err(), Ordering::Relaxed);

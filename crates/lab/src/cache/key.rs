@@ -46,7 +46,7 @@ pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Ke
     let run = &experiment.run;
     let mut text = Map::new();
     text.insert("engine".to_owned(), json!(ENGINE));
-    text.insert("device".to_owned(), deciding(whole.get("device")?.clone()));
+    text.insert("device".to_owned(), decisive(whole.get("device")?.clone()));
     text.insert("precondition".to_owned(), json!(run.precondition.to_string()));
     text.insert("pace".to_owned(), json!(run.pace.to_string()));
     if let PreparingLoad::Uniform(_, Some(reach)) = load {
@@ -95,10 +95,10 @@ const TIMED_KEYS: [(&str, &str); 5] = [
     ("cleaning", "meter_above"),
 ];
 /// Keys of a device that may affect its prepared state.
-fn deciding(device: Value) -> Value {
+fn decisive(device: Value) -> Value {
     let mut keys = match device {
         Value::Object(keys) => keys,
-        Value::Array(devices) => return devices.into_iter().map(deciding).collect(),
+        Value::Array(devices) => return devices.into_iter().map(decisive).collect(),
         other => return other,
     };
     keys.retain(|key, _| !TIMED.contains(&key.as_str()));
@@ -113,7 +113,7 @@ fn deciding(device: Value) -> Value {
     }
     for within in devices::SECTIONS_WITHIN {
         if let Some(device) = keys.get_mut(within) {
-            *device = deciding(device.take());
+            *device = decisive(device.take());
         }
     }
     Value::Object(keys)

@@ -209,8 +209,8 @@ impl<'a> Parsed<'a> {
         }
         let problem = format!(
             "{path} = {}: this names Python code, which is run only where the command line or the \
-             argument `set` names it; --allow-code (from Python allow_code=True) permits what files \
-             name, if you trust them",
+             argument `set` names it; --allow-code permits what files name, if you \
+             trust them",
             self.layer.raw(value)
         );
         Some(Err(self.layer.error(Some(value.span()), &problem)))

@@ -86,7 +86,7 @@ options! {
         /// Time without power after each cut; the workload pauses meanwhile.
         power_off: Duration = Duration::from_ns(1_000_000_000),
         /// Fault injection file: one fault per line, with its time after the first request and an order,
-        /// such as "1.5s fail flush 1" (docs/live.md lists all orders).
+        /// such as "1.5s fail flush 1" (`ssdlab docs live` lists all orders).
         faults: Option<String> = None,
         /// Namespaces, one behind the other, such as "50%, 1GiB thin 100MiB, 25% lba 4KiB": each has a size, and where
         /// wanted what it may map at most and blocks of 4 KiB; without it the device is one. A live device has them over

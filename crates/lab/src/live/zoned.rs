@@ -47,5 +47,6 @@ pub fn check(
     if size.is_multiple_of(bytes) {
         return Ok(());
     }
-    Err(RunError::Input(format!("size {text}: a zone has {bytes} bytes, and there are whole ones")))
+    let zone = Size::from_bytes(bytes);
+    Err(RunError::Input(format!("size {text}: zones have {zone}, so use {zone} or a multiple")))
 }

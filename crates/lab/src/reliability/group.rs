@@ -36,7 +36,7 @@ struct Member {
     /// Times at which scrubs detect its defects.
     defects: Vec<f64>,
     /// Time up to which defects were drawn.
-    looked: f64,
+    drawn_until: f64,
 }
 
 /// Cause of a data loss.
@@ -160,7 +160,7 @@ impl<'a> State<'a> {
     fn renew(&mut self, place: usize, random: &mut impl Random) {
         let (now, life) = (self.now, &self.group.life);
         let member = &mut self.members[place];
-        (member.born, member.rebuilt, member.looked) = (now, None, now);
+        (member.born, member.rebuilt, member.drawn_until) = (now, None, now);
         member.defects.clear();
         member.fails = now + life.left(0.0, self.faster, random);
     }
@@ -172,8 +172,8 @@ fn look(member: &mut Member, defects: &Defects, now: f64, random: &mut impl Rand
     member.defects.retain(|found| *found > now);
     let scrub: Option<&Law> = defects.scrub.as_ref();
     // Earlier defects have been detected by scrubs.
-    let mut at = scrub.map_or(member.looked, |law| member.looked.max(now - law.most()));
-    member.looked = now;
+    let mut at = scrub.map_or(member.drawn_until, |law| member.drawn_until.max(now - law.most()));
+    member.drawn_until = now;
     loop {
         at += defects.between.sample(random);
         if at > now {

@@ -62,7 +62,7 @@ pub struct Controller {
     /// event's log page is unread.
     waiting: VecDeque<u16>,
     events: u32,
-    is_told: bool,
+    is_reported: bool,
     /// Zone changes by namespace: the drive's count at the last read of the log, and true once the
     /// host was notified.
     altered: Vec<(u64, bool)>,
@@ -98,7 +98,7 @@ impl Controller {
             queues: 0,
             waiting: VecDeque::new(),
             events: 0xff,
-            is_told: false,
+            is_reported: false,
             altered: Vec::new(),
         }
     }
@@ -121,11 +121,11 @@ impl Controller {
 
     /// Notifies the host that a drive became read-only.
     pub fn warn(&mut self, output: &Output) {
-        if self.is_told || self.events & ENDED_BIT == 0 {
+        if self.is_reported || self.events & ENDED_BIT == 0 {
             return;
         }
         if let Some(id) = self.waiting.pop_front() {
-            self.is_told = true;
+            self.is_reported = true;
             output.complete(id, ENDED_EVENT, Status::SUCCESS);
         }
     }
@@ -137,12 +137,12 @@ impl Controller {
         }
         self.altered.resize(subsystem.namespaces.len(), (0, false));
         let each = self.altered.iter_mut().zip(&subsystem.namespaces).zip(1..);
-        for (((seen, is_told), namespace), number) in each {
-            if !*is_told
+        for (((seen, is_reported), namespace), number) in each {
+            if !*is_reported
                 && namespace.altered() > *seen
                 && let Some(id) = self.waiting.pop_front()
             {
-                *is_told = true;
+                *is_reported = true;
                 output.complete(id, ALTERED_EVENT | number << 32, Status::SUCCESS);
             }
         }
@@ -153,11 +153,11 @@ impl Controller {
         let number = entry.namespace();
         let namespace = subsystem.namespace(number)?;
         self.altered.resize(subsystem.namespaces.len(), (0, false));
-        let (seen, is_told) = &mut self.altered[number as usize - 1];
+        let (seen, is_reported) = &mut self.altered[number as usize - 1];
         let found = namespace.zones_altered(*seen)?;
         // The event is cleared, unless the host retains it.
         if entry.word(10) & 1 << 15 == 0 {
-            (*seen, *is_told) = (found.count, false);
+            (*seen, *is_reported) = (found.count, false);
         }
         let block = u64::from(namespace.part.wish.block);
         let starts = found.starts.map(|all| {
@@ -237,7 +237,7 @@ impl Controller {
             self.status = if value & ENABLED != 0 { IS_READY } else { 0 };
             // Event requests from before a reset are dropped.
             self.waiting.clear();
-            self.is_told = false;
+            self.is_reported = false;
         }
         if value & SHUT_DOWN != 0 {
             self.status |= SHUTDOWN_COMPLETE;
@@ -348,7 +348,7 @@ impl Controller {
                 let health = subsystem.health(entry.namespace())?;
                 let count = errors().count();
                 // The event is cleared, unless the host retains it.
-                self.is_told &= first & 1 << 15 != 0;
+                self.is_reported &= first & 1 << 15 != 0;
                 logs::health(&health, count)
             }
             logs::CHANGED_ZONES if subsystem.has_zones() => self.altered_log(entry, subsystem)?,

@@ -378,7 +378,7 @@ impl Link {
     /// True if a command may start: its clients have room, and the host accepts data.
     fn has_room(&self, entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
         let may_tell =
-            !requests::is_told(entry) || lane.may_tell() && self.output.readiness().reads;
+            !requests::is_reported(entry) || lane.may_tell() && self.output.readiness().reads;
         may_tell && requests::has_room(entry, lane, subsystem)
     }
 

@@ -176,7 +176,7 @@ pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
 }
 
 /// True for commands with a generated reply, buffered until the host receives it.
-pub fn is_told(entry: &Entry) -> bool {
+pub fn is_reported(entry: &Entry) -> bool {
     matches!(entry.opcode(), io::ZONE_RECEIVE | io::MANAGEMENT_RECEIVE)
 }
 

@@ -170,7 +170,7 @@ fn handles_are_shown_and_begin_other_units() {
         assert!(done.is_success());
         let numbers = [0, 1].map(|at| le16(&done.data, 16 + 32 * at));
         assert_eq!((le16(&done.data, 14), numbers, le64(&done.data, 24)), (4, [0, 1], 16));
-        // Only part of the report.
+        // A part of the report suffices here.
         status[44] = 3;
         assert_eq!(queue.ask(status, &[], 16).unwrap().data, done.data[..16]);
         let mut update = command(io::MANAGEMENT_SEND, 1);

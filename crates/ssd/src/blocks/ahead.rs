@@ -1,4 +1,4 @@
-//! Read-ahead: behind reads in sequence the pages that follow are read before they are asked for.
+//! Read-ahead: after sequential reads the following pages are read in advance.
 //!
 //! One stream is followed. Its window begins at the page of the last read, and extends by the
 //! configured distance; reads of pages in progress wait for them.
@@ -34,9 +34,9 @@ impl Ahead {
         if self.sectors == 0 {
             return 0..0;
         }
-        let goes_on = self.next == Some(sectors.start);
+        let continues = self.next == Some(sectors.start);
         self.next = Some(sectors.end);
-        if !goes_on {
+        if !continues {
             self.there.clear();
             return 0..0;
         }

@@ -13,7 +13,7 @@ pub enum Stage {
     Free,
     /// The block takes writes.
     Dirty,
-    /// The block is being evicted: what it lacks is read, then it is written.
+    /// The block is being evicted: missing pages are read, then it is written.
     Reading,
     Writing,
 }
@@ -204,8 +204,8 @@ impl Table {
         is_there.then(|| self.writers[(u64::from(place) * self.pages + page) as usize])
     }
 
-    /// The block to evict, among permitted ones: the one that was written least recently, or before
-    /// it one that was written whole and in order.
+    /// The block to evict, among permitted ones: one that was written whole and in order, else the
+    /// least recently written.
     pub fn victim(&self, compensates: bool, may: impl Fn(&Held) -> bool) -> Option<u32> {
         let stays = |place: &u32| {
             let held = self.held(*place);
@@ -252,7 +252,7 @@ impl Table {
         self.release(place);
     }
 
-    /// Handles a power cut: what was leaving has not left; or all is lost.
+    /// Handles a power cut: interrupted evictions are undone, or all data are lost.
     pub fn lose_power(&mut self, keeps: bool) {
         for place in 0..self.held.len() as u32 {
             let held = &mut self.held[place as usize];

@@ -1,10 +1,10 @@
 //! The block buffer: writes gather by block, and a block leaves whole (BPLRU, Kim and Ahn, FAST 2008).
 //!
-//! A machine before the queues: it is told of writes, reads and completions, and chooses the block
-//! to evict with its pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. Sectors
-//! of a block are tracked one by one. A block that leaves takes no writes meanwhile, and is dirty
-//! until its last page is programmed: a power cut finds it in a protected buffer. Its page requests
-//! have owners of their own.
+//! A state machine in front of the queues: it gets writes, reads and completions, and chooses the
+//! block to evict with its pages; `wire/blocks.rs` does that in time, and `untimed.rs` without.
+//! Sectors of a block are tracked one by one. A block that leaves takes no writes meanwhile, and is
+//! dirty until its last page is programmed: a power cut finds it in a protected buffer. Its page
+//! requests have owners of their own.
 
 mod ahead;
 mod held;
@@ -306,7 +306,7 @@ impl BlockBuffer {
     }
 
     /// The places of some blocks that are not leaving yet.
-    pub fn staying(&self, blocks: &Range<u64>) -> Vec<u32> {
+    pub fn not_evicted(&self, blocks: &Range<u64>) -> Vec<u32> {
         let stays = |place: &u32| {
             let Held { block, stage, .. } = self.table.held(*place);
             stage == Stage::Dirty && blocks.contains(&block)

@@ -74,7 +74,7 @@ impl BlockBuffer {
 
     /// Evicts buffered blocks untimed.
     pub fn flush_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), blocks: &Range<u64>) {
-        for place in self.staying(blocks) {
+        for place in self.not_evicted(blocks) {
             self.leave_untimed((ftl, flash), place);
         }
     }

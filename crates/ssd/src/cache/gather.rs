@@ -47,7 +47,7 @@ pub(super) struct Group {
     before: u32,
     /// Remaining programming passes.
     pub(super) passes: u32,
-    /// The last pass has been asked for.
+    /// The last pass has been requested.
     pub(super) ends: bool,
     /// Sequence number of its start.
     pub(super) number: u64,
@@ -229,8 +229,8 @@ impl Gather {
         kept.filled() == self.shape.units_of(kept.index)
     }
 
-    /// A group has been programmed: it leaves the buffer. The groups that the flash may learn of now are
-    /// handed to `learn`, in order, and are gone.
+    /// A group has been programmed: it leaves the buffer. Removes the groups that may be recorded
+    /// in the flash now, and passes them to `learn` in order.
     pub(super) fn programmed(&mut self, group: u32, mut learn: impl FnMut(&Group)) {
         let kept = &mut self.groups[group as usize];
         kept.stage = Stage::Done;

@@ -12,7 +12,7 @@ pub struct Write {
     /// The logical pages that are still to be written.
     pub next: u64,
     pub end: u64,
-    /// True once the pace has admitted it; it is not asked again for the rest.
+    /// True once the pace has admitted it; its remaining pages need no admission.
     pub(super) begun: bool,
     /// True if it waited for room.
     pub(super) waited: bool,

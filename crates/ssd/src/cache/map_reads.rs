@@ -1,8 +1,7 @@
 //! Requests that wait for pages of the map.
 //!
-//! A machine like the others: it is told of requests waiting for map pages and of arrived pages,
-//! and returns the requests to continue. Where on the flash a page of the map lies follows from its
-//! number.
+//! A state machine: it gets requests that wait for map pages, and arrived pages, and returns the
+//! requests to continue. Where on the flash a page of the map lies follows from its number.
 
 use crate::config::SsdConfig;
 use crate::device::kit::slots::Slot;
@@ -51,7 +50,7 @@ impl MapReads {
     }
 
     /// The unit or die that programs next.
-    pub fn next_place(&mut self) -> Unit {
+    pub fn next_unit(&mut self) -> Unit {
         self.turn = (self.turn + 1) % self.places;
         Unit(self.turn)
     }
@@ -116,7 +115,7 @@ mod tests {
         assert!(reads.joins(7, 2) && !reads.joins(8, 2));
         assert_eq!(reads.came(7), [1, 2]);
         assert!(reads.came(7).is_empty() && !reads.joins(7, 3));
-        let places: Vec<u32> = (0..6).map(|_| reads.next_place().0).collect();
+        let places: Vec<u32> = (0..6).map(|_| reads.next_unit().0).collect();
         assert_eq!(places, [1, 2, 0, 1, 2, 0]);
     }
 }

@@ -59,7 +59,7 @@ pub enum Turn {
 pub enum Why {
     /// The buffer is full.
     Room,
-    /// The meter is closed; it is asked again later.
+    /// The meter is closed; writes try again later.
     Meter,
     /// Cleaning must proceed first.
     Cleaning,
@@ -74,18 +74,18 @@ impl Why {
     }
 }
 
-/// Time of the next look at the first waiting write.
+/// Time at which the first waiting write is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// After the next change.
     Later,
-    /// Another turn is scheduled.
+    /// An attempt is scheduled.
     Asked,
     /// The next page follows in the same turn.
     Next,
 }
 
-/// A job that a group has come to: the die, and whether cleaning wants it.
+/// A job of a full group: its die, and whether cleaning needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     pub die: u32,
@@ -96,7 +96,7 @@ pub struct Asked {
 /// A waiter for the durability of everything before a moment.
 #[derive(Debug, Clone, Copy)]
 pub enum Waiter {
-    /// A write through to the flash, or a flush: for what the host has written.
+    /// A forced write or a flush of host data.
     Write(Write),
     Flush(Slot),
     /// The drive itself, after a start: for everything.
@@ -114,7 +114,7 @@ pub struct Cache {
     writes: VecDeque<Write>,
     held: Held,
     look: Look,
-    /// The first has to wait, and what can be done about that was not asked for yet.
+    /// The first write waits, and no cleaning or flush has been requested for it yet.
     stopped: Option<Why>,
     /// True if a burst of cleaning may continue.
     has_ended: bool,
@@ -133,7 +133,7 @@ pub struct Cache {
     turn: u32,
     /// Owners of buffered pages, where power cuts need them.
     owned: Option<Owned>,
-    /// Jobs that were not handed on yet.
+    /// Jobs not yet passed to the dies.
     jobs: Vec<Asked>,
     /// The SLC cache, if any, its stream, and the pages of the last group of its blocks.
     slc: Option<Box<SlcCacheState>>,
@@ -246,7 +246,7 @@ impl Cache {
         }
     }
 
-    /// Repeats the look at the first write in this turn.
+    /// Tries the first write again at this instant.
     pub fn look_again(&mut self) {
         self.look = Look::Next;
     }
@@ -268,31 +268,32 @@ impl Cache {
         std::mem::take(&mut self.has_ended)
     }
 
-    /// Requests a look at the first write.
+    /// True if an attempt to admit the first write is pending.
     #[inline]
-    pub fn is_asked(&self) -> bool {
+    pub fn is_pending(&self) -> bool {
         self.look != Look::Later
     }
 
-    /// Looks at the first write. Returns whether a turn begins with that.
+    /// Starts the attempt to admit the first write. Returns true if it is the first of this
+    /// backlog.
     #[inline]
-    pub fn begins_turn(&mut self) -> bool {
+    pub fn begins_attempt(&mut self) -> bool {
         std::mem::replace(&mut self.look, Look::Next) == Look::Asked
     }
 
-    /// No write waits: the turn is over.
-    pub fn end_turn(&mut self, now: Time) {
+    /// No write waits: the attempts end.
+    pub fn end_attempts(&mut self, now: Time) {
         self.look = Look::Later;
         self.pace.end_backlog(now);
     }
 
-    /// The first write has to wait, and what can be done about that is to be asked for.
+    /// The first write has to wait: cleaning or a flush must be requested for it.
     pub fn stop(&mut self, why: Why, now: Time) {
         self.hold(why.reason(), now);
         self.stopped = Some(why);
     }
 
-    /// Why the first write has to wait, if what can be done about that was not asked for yet.
+    /// Cause of the first write's wait, if nothing has been requested against it yet.
     #[inline]
     pub fn take_stopped(&mut self) -> Option<Why> {
         self.stopped.take()
@@ -444,8 +445,8 @@ impl Cache {
             && !ftl.is_shared(lpn)
     }
 
-    /// The domain whose group takes the next page of the host of a stream: the one that fills, or of those with
-    /// room the one whose die has least to do, and of these the next in turn.
+    /// The domain that takes the next host page of a stream: the one with a partly filled group,
+    /// else the one with room whose die has the shortest queue; ties go round robin.
     fn host_domain(
         &mut self,
         ftl: &mut Ftl,
@@ -576,7 +577,8 @@ impl Cache {
             group = self.gather.begin(block, page, die, stream);
             self.filling[fills] = group;
         }
-        // Copies need not be programmed soon: what they are of is still in the flash, or as safe here.
+        // Copies need no early program: their originals are still in the flash, or the buffer is as
+        // safe.
         if class == Class::Host
             && let Some(linger) = self.config.buffer.linger.ns()
             && !self.gather.group(group).is_hosts()
@@ -639,7 +641,7 @@ impl Cache {
         }
     }
 
-    /// Asks for the last pass of a group, once.
+    /// Requests the last pass of a group, once.
     fn end(&mut self, group: u32, cleans: bool) {
         let kept = self.gather.group_mut(group);
         if !std::mem::replace(&mut kept.ends, true) {

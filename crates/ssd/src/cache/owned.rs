@@ -25,7 +25,7 @@ pub(super) enum Known {
     Copy,
     /// An acknowledged write.
     Answered,
-    /// An unacknowledged write; what it replaced in the buffer may have been.
+    /// An unacknowledged write; the page that it replaced in the buffer may have been acknowledged.
     Open { promised: bool },
 }
 

@@ -206,7 +206,7 @@ impl Pace {
     }
 
     /// True if cleaning of a domain is requested.
-    pub fn is_asked(&self, domain: u32) -> bool {
+    pub fn is_requested(&self, domain: u32) -> bool {
         self.asked[domain as usize]
     }
 

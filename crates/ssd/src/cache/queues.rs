@@ -46,7 +46,8 @@ pub struct PageOp {
     /// For writes: its placement handle.
     pub handle: Handle,
     enqueued: Time,
-    /// The unit's cleaning time when the page was queued; the difference is what it waited for.
+    /// The unit's cleaning time when the page was queued; the growth since then is the page's wait
+    /// for cleaning.
     cleaning_mark: Time,
     /// Latency parts so far.
     spent: Spent,
@@ -153,7 +154,7 @@ pub struct Queues {
     set_of: Vec<u32>,
     /// Sets with pages queued at this instant, not yet examined.
     offered: Vec<u32>,
-    /// Units that have passed a page on or received one, to be asked, last first.
+    /// Units that have passed on or received a page and may start an operation, last first.
     called: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     overlaps: bool,
@@ -290,7 +291,7 @@ impl Queues {
         self.offered.pop()
     }
 
-    /// Asks a unit for its next operation, before other called units.
+    /// Puts a unit first in the list of units that may start an operation.
     pub fn call(&mut self, unit: Unit) {
         self.called.push(unit);
     }
@@ -436,7 +437,7 @@ impl Queues {
         PageDone { owner, status, spent: Some(spent) }
     }
 
-    /// The drive has ended: what still waits to be written is refused, and lost.
+    /// The drive has reached end of life: waiting writes are rejected and lost.
     pub fn refuse_writes(&mut self, counters: &mut Counters) {
         for queue in &mut self.each {
             let pages = &mut self.pages;

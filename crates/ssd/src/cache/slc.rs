@@ -20,7 +20,7 @@ pub enum SlcState {
     Fast = 0,
     /// The cache is full: they go to native blocks.
     Direct,
-    /// `Direct` with no room but that of folded blocks.
+    /// `Direct`, with room from folded blocks only.
     Forced,
     /// No writes, and the cache is folded or empty.
     Idle,
@@ -219,7 +219,7 @@ impl SlcCacheState {
         self.holds
     }
 
-    /// True if writes need no meter: cleaning is not what slows them.
+    /// True if writes need no meter, because cleaning does not slow them.
     pub fn is_unmetered(&self) -> bool {
         self.state() != SlcState::Direct
     }

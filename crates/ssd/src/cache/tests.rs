@@ -3,7 +3,7 @@
 use super::{Asked, Cache, Class, Turn, Waiter, Why};
 use crate::clock::Clock;
 use crate::config::SsdConfig;
-use crate::device::building::go_on;
+use crate::device::building::proceed;
 use crate::die::{Costs, Job};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
@@ -31,7 +31,7 @@ fn drive() -> Drive {
     config.buffer.size = Size::from_bytes(4 * 4096);
     let geometry = Geometry::new(&config).expect("it is possible");
     let shape = geometry.groups.expect("it has a buffer");
-    let filled = Ftl::new(&config, &geometry, 0, &mut go_on).continue_value();
+    let filled = Ftl::new(&config, &geometry, 0, &mut proceed).continue_value();
     let (mut ftl, mut flash) = filled.expect("nobody interrupts");
     ftl.write_through(super::untimed_room(&config, &shape));
     let mut cache = Cache::new(&config, &geometry, shape, &Costs::new(&config, &shape));
@@ -106,14 +106,14 @@ fn a_group_that_is_programmed_makes_room_and_what_waited_for_it_is_durable() {
 #[test]
 fn a_turn_begins_once_until_the_first_write_has_stopped() {
     let mut drive = drive();
-    assert!(!drive.cache.is_asked());
+    assert!(!drive.cache.is_pending());
     drive.cache.ask();
-    assert!(drive.cache.begins_turn());
+    assert!(drive.cache.begins_attempt());
     drive.cache.ask();
-    assert!(drive.cache.is_asked() && !drive.cache.begins_turn());
+    assert!(drive.cache.is_pending() && !drive.cache.begins_attempt());
     drive.cache.stop(Why::Room, 0);
-    assert!(!drive.cache.is_asked());
+    assert!(!drive.cache.is_pending());
     drive.cache.ask();
-    assert!(drive.cache.begins_turn());
+    assert!(drive.cache.begins_attempt());
     assert_eq!((drive.cache.take_stopped(), drive.cache.take_stopped()), (Some(Why::Room), None));
 }

@@ -1,4 +1,4 @@
-//! Building a device can be interrupted: it periodically asks whether to continue.
+//! Building a device can be interrupted: it periodically calls back.
 
 use options::Invalid;
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ impl Unbuilt {
 }
 
 /// A tick that never interrupts.
-pub(crate) fn go_on() -> ControlFlow<()> {
+pub(crate) fn proceed() -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

@@ -3,7 +3,7 @@
 use crate::clean::Supplied;
 use crate::config::PolicyName;
 use crate::device::Model;
-use crate::device::building::{Tick, Unbuilt, go_on};
+use crate::device::building::{Tick, Unbuilt, proceed};
 use options::{Invalid, Setting};
 use serde::Serialize;
 use std::fmt::Debug;
@@ -112,7 +112,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone + Debug + 'static {
         0
     }
 
-    /// The device without written pages: quick to build, to take up a state.
+    /// The device without written pages, which is fast to build before a state is restored.
     #[must_use]
     fn unfilled(&self) -> Self {
         self.clone()
@@ -129,7 +129,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone + Debug + 'static {
     /// For contradictory keys, or for objects that are not supplied; the error names the
     /// keys.
     fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
-        self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
+        self.build_watched(seed, supplied, &mut proceed).map_err(Unbuilt::invalid)
     }
 
     /// Builds the device with progress reports: `tick` is called now and then, and may end this.

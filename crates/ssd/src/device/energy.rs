@@ -1,4 +1,4 @@
-//! The account of energy: what a device took of its supply during a run.
+//! Energy account: the energy drawn by a device during a run.
 //!
 //! It decides nothing: no request is slower or faster for it. Operations and times of moving or
 //! service are multiplied by their energy at the end, so that a drive without known energy costs
@@ -8,8 +8,7 @@ use engine::{Followed, Time};
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// The place of the energy that requests have taken so far, nanojoules, among the
-/// [figures](Followed) that are followed over time.
+/// Index of the energy of requests, nanojoules, among the [figures](Followed) sampled over time.
 pub const FOLLOWED: usize = 6;
 
 /// Energy of a device, or of the devices of an array, during a run.

@@ -13,7 +13,7 @@ pub struct LatencyPart {
     pub label: &'static str,
     /// Description of the time.
     pub doc: &'static str,
-    /// Omitted from results when zero: it is of some devices alone.
+    /// Omitted from results when zero: only some devices have it.
     pub may_be_left_out: bool,
 }
 

@@ -62,7 +62,7 @@ impl Looks {
         self.blocks.clear();
     }
 
-    /// Adds a drive whose blocks start at `first`; its name is asked for the first time only.
+    /// Adds a drive whose blocks start at `first`; `units` is called for a new drive only.
     pub(crate) fn add_drive(
         &mut self,
         first: usize,

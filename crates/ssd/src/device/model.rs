@@ -29,7 +29,7 @@ pub trait Model: Device + Send {
         Condition::default()
     }
 
-    /// Another device that does what this one will do, whatever that is doing; none where it cannot be copied.
+    /// A copy of the device in its current state; None if it cannot be copied.
     fn copied(&self) -> Option<Box<dyn Model>> {
         None
     }
@@ -92,7 +92,7 @@ pub trait Model: Device + Send {
         u64::MAX
     }
 
-    /// Serves a request untimed, and returns its status; nothing where there is no such state.
+    /// Serves a request untimed, and returns its status; a device without state does nothing.
     fn serve_untimed(&mut self, _request: &Request) -> Status {
         Status::Ok
     }
@@ -125,7 +125,7 @@ pub trait Model: Device + Send {
     ///
     /// # Errors
     /// As for that.
-    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+    fn restore_state(&mut self, snapshot: Snapshot) -> Result<(), String> {
         self.restore(snapshot)
     }
 
@@ -169,7 +169,7 @@ pub enum Instruction {
     /// time. The caller repeats this while the device has no event and does not [rest](Condition::rests). It takes
     /// requests as before.
     ShutDown,
-    /// The device, which was shut down and rests, is on again: it has what a saved state has, and nothing more.
+    /// Turns a shut-down device on again: only the content of a saved state survives.
     TurnOn,
     /// After a restore: later draws follow this device's seed, not the saved device's.
     DrawAnew,
@@ -202,7 +202,7 @@ impl Instruction {
 pub struct Constants<'a> {
     /// Pages that untimed overwrites may address; 0 when the device has no state worth preparing.
     pub pages: u64,
-    /// Into how many volumes of equal size, one behind the other, its addresses are divided.
+    /// Number of equal volumes into which its addresses are divided.
     pub volumes: u32,
     /// Its zones, if any, as they are now.
     pub zones: Option<&'a Zones>,

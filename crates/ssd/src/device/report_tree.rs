@@ -399,7 +399,7 @@ impl Report {
         }
     }
 
-    /// The sections of a list; none where there is no such list.
+    /// The sections of a list; None if there is no such list.
     pub fn list(&self, path: &str) -> &[Report] {
         match self.field(path) {
             Some(Field::List(list) | Field::Places(list)) => list,

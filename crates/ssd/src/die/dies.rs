@@ -1,8 +1,8 @@
 //! The machine: reads of single planes, and programs and erases of all planes, which reads may suspend.
 //!
-//! Nothing is booked ahead: a die that has become free looks at what waits for it. Reads go first, but
-//! no more than a limit of them before a program that waits. With cache registers a group is loaded while
-//! the die programs or reads, and what was sensed leaves while the next is sensed.
+//! No operation is reserved in advance: a free die chooses among the waiting ones. Reads go first,
+//! but no more than a limit of them before a program that waits. With cache registers a group is
+//! loaded while the die programs or reads, and sensed pages are transferred during the next sense.
 
 use super::buses::{Buses, Cargo};
 use super::costs::Costs;
@@ -194,7 +194,7 @@ impl Dies {
     ) {
         let read = &mut self.reads[id];
         let (sense_ns, bus_ns) = self.costs.row(row, pages);
-        read.goes_on(row, sense_ns + longer_ns, bus_ns);
+        read.continues(row, sense_ns + longer_ns, bus_ns);
         let read = *read;
         self.count_read(&read);
         self.sense(id, row, clock.now + read.sense_ns, clock);
@@ -227,7 +227,7 @@ impl Dies {
 
     // ---- queries -------------------------------------------------------------------------
 
-    /// Groups whose loading began since the last call: what they have is settled.
+    /// Groups whose loading began since the last call: their content is final.
     #[inline]
     pub fn take_begun(&mut self) -> Option<u32> {
         if self.begun.is_empty() { None } else { Some(self.begun.remove(0)) }
@@ -389,7 +389,7 @@ impl Dies {
             if !ready || die.busy != 0 || waits {
                 return;
             }
-            self.go_on(number, clock);
+            self.proceed(number, clock);
         }
     }
 
@@ -664,7 +664,7 @@ impl Dies {
     }
 
     /// Resumes a suspended program, or starts a loaded one.
-    fn go_on(&mut self, number: u32, clock: &mut Clock) {
+    fn proceed(&mut self, number: u32, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[number as usize];
         let (task, left) = if let Cell::Stopped { task, left } = die.cell {

@@ -111,9 +111,9 @@ impl Halts {
         Some(self.each.get(lane as usize)?.stopped.as_ref()?.flight)
     }
 
-    /// True if a read may go before what has stopped, and how long one that waits since an instant has waited for
-    /// that to stop.
-    pub fn lets_pass(&mut self, lane: u32) -> bool {
+    /// True if a read may precede the stopped operation, and the suspension wait of a read queued
+    /// at `since`.
+    pub fn may_pass(&mut self, lane: u32) -> bool {
         let halt = &mut self.each[lane as usize];
         let passes = !self.stops.is_turn_of_task(halt.passed);
         halt.passed += u32::from(passes);

@@ -2,10 +2,10 @@
 //!
 //! A lane (a unit, or one package of a unit that spans several) holds one operation from its first
 //! stage to its last, or with cache commands a second one of the same kind behind it. A bus is
-//! reserved when an operation reaches the stage that needs it, not before; since operations reach it
-//! in time order, first come first served needs no queue but only the instant at which the bus is
-//! next free. This module knows no pages: it gets the plan to run on a lane, and says when the
-//! caller is to ask again.
+//! reserved when an operation reaches the stage that needs it, not before; since operations reach
+//! it in time order, first come first served needs no queue but only the instant at which the bus
+//! is next free. This module knows no pages: it gets the plan to run on a lane, and returns the
+//! time of the next call.
 
 use super::operation::{Cached, Plan, PlanId, Stage};
 use crate::flash::Effort;
@@ -134,8 +134,8 @@ impl Lanes {
         lane.running.is_none() && (!self.cache || lane.tail.is_none())
     }
 
-    /// True if an operation may begin on a lane that chains with others so: the lane is idle, or what it
-    /// does is in its last stage and of the same kind.
+    /// True if a chained operation may begin on a lane: the lane is idle, or its operation is in
+    /// its last stage and of the same kind.
     #[inline]
     pub fn accepts(&self, lane: u32, chains: Option<Cached>) -> bool {
         let lane = &self.each[lane as usize];
@@ -258,7 +258,7 @@ impl Lanes {
     }
 
     /// Progress of a lane's operation: the number of its stage, and how many stages of the cell
-    /// array have begun. With cache commands the `second` may be asked for too.
+    /// array have begun. With cache commands the `second` may be requested too.
     pub fn reached(&self, lane: u32, second: bool, now: Time) -> Option<(usize, u32)> {
         let state = &self.each[lane as usize];
         let first = state.tail.as_ref().or(state.running.as_ref());
@@ -301,13 +301,13 @@ impl Lanes {
         matches!(stage, Stage::Write(_)).then(|| (ends - stage.ns(), ends))
     }
 
-    /// Stops the operation of a lane, which is free until that [resumes](Lanes::go_on).
+    /// Stops the operation of a lane, which is free until that [resumes](Lanes::proceed).
     pub(super) fn stop(&mut self, lane: u32) -> Running {
         self.each[lane as usize].running.take().expect("something is under way")
     }
 
     /// Resumes a stopped operation; its stage ends later by the delay. Returns the time of its event.
-    pub(super) fn go_on(&mut self, lane: u32, mut running: Running, later: Time) -> Time {
+    pub(super) fn proceed(&mut self, lane: u32, mut running: Running, later: Time) -> Time {
         running.ends += later;
         running.waited_ns += later;
         let ends = running.ends;
@@ -319,7 +319,7 @@ impl Lanes {
     #[cold]
     pub(super) fn prolong(&mut self, lane: u32, later: Time) -> Time {
         let running = self.stop(lane);
-        self.go_on(lane, running, later)
+        self.proceed(lane, running, later)
     }
 
     /// Drops all operations without their ends; buses are free.
@@ -347,8 +347,7 @@ impl Lanes {
         Finished { started: ended.started, cell_ns, bus_ns }
     }
 
-    /// Time that each bus has been in use up to `now`, ns: of transfers that are under way or wait
-    /// their turn, what has passed.
+    /// Busy time of each bus up to `now`, ns, with the elapsed part of current transfers.
     pub fn bus_busy_ns(&self, now: Time) -> impl Iterator<Item = Time> + '_ {
         // Reservations beyond now have no gaps.
         let reserved = self.bus_free_at.iter().map(move |free_at| free_at.saturating_sub(now));

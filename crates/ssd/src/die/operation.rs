@@ -296,8 +296,8 @@ fn copied_pages(cells: &[Vec<CellTimes>], pages_per_block: u32) -> Vec<bool> {
     (0..pages_per_block as usize).map(|page| types[page % types.len()].copies).collect()
 }
 
-/// Appends the plans of one type of page, in the order of [`OpKind`]: of what programs without and with
-/// the summary page, of an erasure, and of reads of 1 and more flash pages.
+/// Appends the plans of one page type in the order of [`OpKind`]: programs without and with the
+/// summary page, an erasure, and reads of 1 and more flash pages.
 fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
     let CellTimes { sense_ns: sense, program_ns: program, copies } = times;
     let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());

@@ -1,5 +1,4 @@
-//! The state of a die: its queue, its operations, and its time account; and when reads stop what it
-//! does.
+//! State of a die: its queue, its operations, its time account, and suspension for reads.
 
 use super::batch::Batch;
 use crate::config::Suspend;
@@ -34,8 +33,7 @@ impl Job {
 /// A waiting read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReadFor {
-    /// A request, with the number of its pages: one that reads, or a write that covers them in
-    /// part.
+    /// A request with its number of pages: a read, or a write that covers them in part.
     Request { slot: Slot, pages: u32, reads: bool },
     /// A request that reads this many pages, one of which took this long in retries and from parity.
     Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
@@ -99,7 +97,7 @@ pub(super) enum Cell {
         left: Time,
         end: EventId,
     },
-    /// To be suspended at a future instant; `left` is what it then has left.
+    /// To be suspended at a future instant, with `left` remaining.
     Stopping {
         task: Task,
         left: Time,
@@ -224,7 +222,7 @@ impl Account {
 
 impl Read {
     /// Continues with pages of another type, some of which are transferred.
-    pub fn goes_on(&mut self, kind: u32, sense_ns: Time, bus_ns: Time) {
+    pub fn continues(&mut self, kind: u32, sense_ns: Time, bus_ns: Time) {
         (self.kind, self.sense_ns, self.bus_ns) = (kind, sense_ns, bus_ns);
     }
 }
@@ -335,8 +333,8 @@ impl Stops {
         passed >= self.config.limit.max(1)
     }
 
-    /// When a task that runs has stopped, if a read may stop it and it has not ended by then; and what
-    /// it has left.
+    /// Time at which a read can have suspended a running task, and the remainder of the task; None
+    /// if it ends before or may not stop.
     pub(super) fn stop(
         &self,
         erases: bool,
@@ -407,8 +405,8 @@ mod tests {
         }
     }
 
-    /// At the first safe point from now on, and after the time that stopping takes; what was done by the safe
-    /// point is done. Work that would have ended by then, ends.
+    /// The stop comes at the next safe point, plus the suspension time; progress up to the safe
+    /// point is kept. Work that would have ended by then, ends.
     #[test]
     fn work_stops_at_the_next_safe_point_and_what_is_left_is_the_rest() {
         for step in [0, 1, 7, 40, 1_000] {

@@ -42,7 +42,7 @@ fn read(dies: &mut Dies, slot: Slot, clock: &mut Clock) {
 /// Ends of operations, with times, until the dies are idle.
 fn run(dies: &mut Dies, clock: &mut Clock) -> Vec<(Time, &'static str)> {
     let mut ends = Vec::new();
-    while let Some(event) = clock.go_on(Time::MAX) {
+    while let Some(event) = clock.proceed(Time::MAX) {
         let Event::Die(event) = event else { panic!("{event:?} is none of a die") };
         let ended = dies.event(event, Sight::default(), clock);
         let (die, word) = match ended {
@@ -102,7 +102,7 @@ fn a_read_waits_for_a_program_unless_it_may_stop_it() {
             &mut clock,
         );
         // The page is loaded, and its program starts.
-        let loaded = clock.go_on(Time::MAX).expect("the page crosses the bus");
+        let loaded = clock.proceed(Time::MAX).expect("the page crosses the bus");
         let Event::Die(loaded) = loaded else { panic!("{loaded:?}") };
         assert!(dies.event(loaded, Sight::default(), &mut clock).is_none());
         read(&mut dies, 0, &mut clock);
@@ -130,7 +130,7 @@ fn a_unit_reads_and_programs_in_one_event() {
     let read = op(OpKind::Read, Ppn(0), 1, false);
     units.launch_alone(Unit(3), Work::Page(9, None), Word::Read, &read, &mut clock);
     assert!(!units.is_idle(Unit(3)) && units.is_idle(Unit(2)));
-    let Some(Event::Lane(lane)) = clock.go_on(Time::MAX) else { panic!("a lane has an event") };
+    let Some(Event::Lane(lane)) = clock.proceed(Time::MAX) else { panic!("a lane has an event") };
     let UnitEnd::Ended { flight, unit, finished, .. } = units.stage_ended(lane, &mut clock) else {
         panic!("the read has ended")
     };

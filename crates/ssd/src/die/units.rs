@@ -4,7 +4,7 @@
 //! several packages it is the same part of each of them, its *lanes*. A unit programs, moves and
 //! erases with all lanes at once, and reads with the lanes that hold the data.
 //!
-//! This is a machine beside others: it is given operations, and says what a stage that ends means.
+//! This is a state machine: it gets operations, and returns the meaning of each completed stage.
 
 use super::halts::{Halts, Stopped};
 use super::lanes::{Lanes, StageEnd};
@@ -88,7 +88,7 @@ pub(crate) enum UnitEnd {
     Accepts(Unit),
     /// A lane has ended its part; others have not.
     Lane { unit: Unit, word: Word, finished: Finished },
-    /// It was suspended for reads; what it is for.
+    /// Purpose of an operation suspended for reads.
     Stopped { unit: Unit, work: Work },
     /// The source of a copy has ended its part: the page has crossed the bus.
     Crossed {
@@ -201,7 +201,7 @@ impl Units {
         self.flights.iter().filter_map(|flight| flight.work?.programming())
     }
 
-    /// True if a page is being programmed of which the newest copy so far lies among these.
+    /// True if a page with its newest copy among these is being programmed.
     pub fn supersede_one_of(&self, pages: &Range<Ppn>) -> bool {
         self.programming().any(|programming| programming.old.is_within(pages))
     }
@@ -335,7 +335,8 @@ impl Units {
         self.begin_on_lane(unit.0, flight, op, clock);
     }
 
-    /// Starts an operation of a page on its lanes: what each does, and on how many flash pages.
+    /// Starts an operation of a page on its lanes, with a kind and a number of flash pages for
+    /// each.
     pub fn launch(
         &mut self,
         unit: Unit,
@@ -495,8 +496,8 @@ impl Units {
 
     // ---- stopping for reads ----------------------------------------------------------------------
 
-    /// A read waits for a unit: what it programs or erases stops, if it may. `may_stop` says so of
-    /// what it is for. Returns true if it stops.
+    /// A read waits for a unit: suspends its program or erase, if permitted. `may_stop` decides by
+    /// the purpose of the operation. Returns true if it stops.
     pub fn stop_for_read(
         &mut self,
         unit: Unit,
@@ -544,8 +545,8 @@ impl Units {
     }
 
     /// True if one more read may pass.
-    pub fn lets_pass(&mut self, unit: Unit) -> bool {
-        self.halts.lets_pass(unit.0)
+    pub fn may_pass(&mut self, unit: Unit) -> bool {
+        self.halts.may_pass(unit.0)
     }
 
     /// Suspension wait of an operation queued at `since`.
@@ -558,7 +559,7 @@ impl Units {
     pub fn resume(&mut self, unit: Unit, clock: &mut Clock) -> Option<Work> {
         let lane = unit.0;
         let (Stopped { flight, running }, later) = self.halts.take(lane, clock.now)?;
-        let ends = self.lanes.go_on(lane, running, later);
+        let ends = self.lanes.proceed(lane, running, later);
         let event = clock.call(ends, Event::Lane(lane));
         self.halts.note_event(lane, event, false);
         let state = &mut self.states[lane as usize];

@@ -1,4 +1,5 @@
-//! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
+//! Requests of a drive whose data age: read retries, pages beyond correction, and the writes that
+//! heal them.
 
 use super::{Buffered, Cx, DieEnd};
 use crate::cache::PageId;
@@ -101,7 +102,7 @@ impl Buffered {
         self.begin_aged_reads(slot, request, name, Worst::default(), cx);
     }
 
-    /// Notes what has come due since the last request: ageing, failures, and the patrol.
+    /// Applies ageing, failures and patrol reads that are overdue.
     fn watch(&mut self, cx: &mut Cx<'_>) {
         let now = cx.clock.now;
         if let Some(media) = cx.flash.media_mut() {
@@ -377,8 +378,8 @@ impl Buffered {
         !is_held && cx.flash.is_lost(ppn)
     }
 
-    /// Starts a write over unreadable pages. In full it will make them as good as new; the rest of
-    /// one that it covers in part stays lost.
+    /// Starts a write over unreadable pages. A full write heals them; the rest of a partly covered
+    /// page stays lost.
     pub fn begin_over_losses(&mut self, request: &Request, cx: &mut Cx<'_>) {
         for lpn in front::touched(cx.ftl.geometry(), request).map(Lpn) {
             if Buffered::is_in_sound_block(lpn, cx) || !self.is_unreadable(lpn, cx) {

@@ -11,7 +11,7 @@ use engine::{Op, Request, Status};
 use std::ops::Range;
 
 impl Buffered {
-    /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
+    /// Logical pages are trimmed: their reads cannot fail any more.
     pub fn note_trimmed(pages: Range<u64>, cx: &mut Cx<'_>) {
         if let Some(media) = cx.flash.media_mut().filter(|media| media.knows_losses()) {
             pages.for_each(|lpn| media.losses_mut().heal(lpn, None));

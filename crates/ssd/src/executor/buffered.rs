@@ -188,7 +188,7 @@ impl Buffered {
         Some(Place { block, group: page / units, unit: page % units, slc: cx.ftl.is_slc(block) })
     }
 
-    /// A write of the host begins: what it covers in part is read first.
+    /// A host write begins: pages that it covers in part are read first.
     fn begin_write(&mut self, slot: Slot, request: &Request, cx: &mut Cx<'_>) {
         let pages = front::touched(cx.ftl.geometry(), request);
         let (first, last) = (pages.start, pages.end - 1);
@@ -261,7 +261,7 @@ impl Buffered {
         cx.ftl.counters.suspensions += self.dies.take_suspensions();
     }
 
-    /// Full groups have come to jobs, which dies are given.
+    /// Passes the jobs of full groups to the dies.
     fn give_jobs(&mut self, cx: &mut Cx<'_>) {
         while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
             self.give(die, job, cleans, cx);
@@ -277,7 +277,7 @@ impl Buffered {
 
     /// Pages of writes come into the buffer until one has to wait, or something else comes first.
     pub(crate) fn admit(&mut self, cx: &mut Cx<'_>) {
-        if self.cache.begins_turn() && self.thermal.is_some() && self.is_too_hot(cx) {
+        if self.cache.begins_attempt() && self.thermal.is_some() && self.is_too_hot(cx) {
             return self.cache.hold(Wait::Room, cx.clock.now);
         }
         loop {
@@ -285,7 +285,7 @@ impl Buffered {
             let is_open = |slot, request| front.is_open(slot, request);
             let depth = |die| dies.depth(die);
             match self.cache.next(cx.ftl, depth, is_open, cx.clock) {
-                Turn::Over => return self.cache.end_turn(cx.clock.now),
+                Turn::Over => return self.cache.end_attempts(cx.clock.now),
                 Turn::Through { write, status } => {
                     let refused = !status.is_ok();
                     if self.ages && !refused {
@@ -326,8 +326,8 @@ impl Buffered {
         }
     }
 
-    /// The first write has to wait: domains are cleaned as far as they are asked for. If that does not help, the drive
-    /// [gets by](Buffered::get_by).
+    /// The first write has to wait: cleans the domains that it needs. If that does not help, the
+    /// drive [gets by](Buffered::get_by).
     fn stop(&mut self, why: Why, cx: &mut Cx<'_>) {
         self.cache.stop(why, cx.clock.now);
         if why == Why::Blocks {
@@ -421,8 +421,8 @@ impl Buffered {
         }
     }
 
-    /// Ends a burst that holds host programs without effect. Looks at a waiting write; where a
-    /// flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
+    /// Ends a burst that holds host programs without effect. Tries to admit a waiting write; a
+    /// waiting flush or internal page ends the burst. Returns whether it was so.
     fn end_idle_burst(&mut self, cx: &mut Cx<'_>) -> bool {
         let has_ended = self.cache.has_ended();
         if !self.cache.holds_host() || !self.stands_still() {
@@ -462,8 +462,8 @@ impl Buffered {
         while self.clean(domain, cx) {}
     }
 
-    /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room. Returns
-    /// whether there was one.
+    /// Cleans one more group of a domain's victim, if the pace demands it and the buffer has room.
+    /// Returns whether there was one.
     pub(crate) fn clean(&mut self, domain: Domain, cx: &mut Cx<'_>) -> bool {
         if cx.ftl.has_slc() {
             self.fold_on(cx);
@@ -482,7 +482,7 @@ impl Buffered {
             let refreshes = cx.ftl.may_refresh(domain);
             if !refreshes && self.cache.gains_nothing(cx.ftl, domain) {
                 if self.cache.holds_host() {
-                    // Or the burst would come to no end.
+                    // Otherwise the burst would never end.
                     self.cache.pace().settle_for_less(cx.clock.now);
                 }
                 return false;
@@ -521,7 +521,7 @@ impl Buffered {
         true
     }
 
-    /// Chooses a victim by the policy; whether there is one, and room to move what it holds.
+    /// Chooses a victim by the policy; true if there is one, and room for its valid pages.
     fn choose_victim(&mut self, domain: Domain, cx: &mut Cx<'_>) -> bool {
         let data_pages = cx.ftl.geometry().data_pages;
         let needed = u64::from(data_pages) + self.cache.padding_due(domain);
@@ -542,7 +542,7 @@ impl Buffered {
             return self.begin_fold(domain, cx);
         }
         // A requested domain is cleaned before its last block above the threshold is full.
-        let asked = u32::from(self.cache.pace().is_asked(domain.0));
+        let asked = u32::from(self.cache.pace().is_requested(domain.0));
         let threshold = cx.ftl.geometry().low_blocks + asked + cx.ftl.other_handles();
         let job = cx.ftl.begin_cleaning_below(cx.flash, Unit(domain.0), threshold);
         let Some(job) = job else { return false };
@@ -573,7 +573,8 @@ impl Buffered {
         }
         let mut after = 0;
         if self.is_volatile {
-            // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
+            // A volatile buffer may be lost, so moved pages and the data that supersede the others
+            // are programmed first.
             self.cache.pad_copies(cx.ftl, domain, cx.clock);
             self.cache.pad_hosts(cx.ftl, cx.clock);
             self.give_jobs(cx);
@@ -646,7 +647,7 @@ impl Buffered {
         let domain = job.domain;
         let before = cx.ftl.room_of(domain.0);
         let folds = job.reason == Reason::Fold;
-        cx.ftl.since_erasure.iter_mut().for_each(|it| it.tell(cx.clock.now));
+        cx.ftl.since_erasure.iter_mut().for_each(|it| it.set_time(cx.clock.now));
         let levelling = cx.ftl.complete_erase(cx.flash, job);
         // A block that is retired, or filled with cold data, does not come back.
         let gained = cx.ftl.room_of(domain.0) - before;
@@ -661,11 +662,11 @@ impl Buffered {
             slc.folded();
         }
         // Waiting writes precede a group without reads.
-        let mut goes_on = true;
-        while goes_on && !self.cache.is_asked() {
-            goes_on = self.clean(domain, cx);
+        let mut continues = true;
+        while continues && !self.cache.is_pending() {
+            continues = self.clean(domain, cx);
         }
-        if goes_on {
+        if continues {
             self.mover.ask(domain);
         }
         self.cache.ask();
@@ -765,7 +766,7 @@ impl Buffered {
     }
 
     /// The die of an ended operation continues, after all machines.
-    pub(crate) fn go_on(&mut self, die: u32, cx: &mut Cx<'_>) {
+    pub(crate) fn proceed(&mut self, die: u32, cx: &mut Cx<'_>) {
         self.settle(cx);
         self.dies.run(die, self.sight(), cx.clock);
         self.hear_dies(cx);
@@ -866,7 +867,7 @@ impl Executor for Buffered {
                 self.change_pace(cx);
             } else if let Some(why) = self.cache.take_stopped() {
                 self.get_by(why, cx);
-            } else if self.cache.is_asked() {
+            } else if self.cache.is_pending() {
                 self.admit(cx);
             } else if let Some(domain) = self.mover.next_asked() {
                 if self.clean(domain, cx) {

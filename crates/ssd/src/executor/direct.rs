@@ -1,8 +1,9 @@
-//! Pages placed when a unit is free: a unit does one operation at a time, and what it does next,
-//! the classes of work are asked in turn.
+//! Pages are placed when a unit is free. A unit does one operation at a time, and takes the next
+//! from the classes of work in a fixed order.
 //!
-//! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
-//! it can begin something. Copies to other packages are in `direct/streams.rs`.
+//! Bound units begin operations together, and only of one kind. No operation is reserved in
+//! advance: a unit is polled when it can start one. Copies to other packages are in
+//! `direct/streams.rs`.
 
 mod aged;
 mod streams;
@@ -25,7 +26,7 @@ use engine::{Handle, Request, Status, Time};
 
 /// End of a stage of a lane, as far as others learn before the unit continues.
 pub(crate) enum LaneEnd {
-    /// Nothing that concerns others: what follows has begun.
+    /// No effect on others: the next stage has begun.
     Served,
     /// The operation of a page has ended, and perhaps the page is done.
     Page { unit: Unit, closed: bool, done: Option<PageDone> },
@@ -119,7 +120,8 @@ impl Direct {
         }
     }
 
-    /// A read waits for a unit: what that programs or erases stops, if it may. Cleaning that does not yield does not.
+    /// A read waits for a unit: suspends its program or erase, if permitted. Cleaning that does not
+    /// yield does not.
     #[inline]
     fn stop_for_read(&mut self, unit: Unit, cx: &mut Cx<'_>) {
         let blocks = self.jobs.block();
@@ -136,7 +138,7 @@ impl Direct {
     /// After a suspension for reads, or the end of one: starts the next read, or resumes the
     /// operation.
     fn serve_stopped(&mut self, unit: Unit, cx: &mut Cx<'_>) {
-        if self.units.lets_pass(unit)
+        if self.units.may_pass(unit)
             && let Some(id) = self.queues.take_read(unit)
         {
             let Some(other) = self.new_holder(id, unit, cx) else {
@@ -165,8 +167,9 @@ impl Direct {
     /// Among the units of a pool: one with room, else one where cleaning makes some, and of those
     /// the one with the shortest queue, then the fewest valid pages.
     ///
-    /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
-    /// other's cleaning, and take all writes. Not so in the set that is being asked: there each unit counts for itself.
+    /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for
+    /// the other's cleaning, and take all writes. Within the set being polled each unit counts for
+    /// itself.
     fn choose_unit(&self, pool: PoolId, asked: Option<u32>, cx: &Cx<'_>) -> Unit {
         if !cx.ftl.pools_span_units() {
             return cx.ftl.only_unit_of(pool);
@@ -181,7 +184,7 @@ impl Direct {
         units.min_by_key(rank).expect("a pool has a unit")
     }
 
-    /// An idle unit can begin, if those bound to it are idle, or their set is the one that is being asked.
+    /// True if an idle unit can start: its bound units are idle, or their set is being polled.
     fn could_begin(&self, unit: Unit, asked: Option<u32>) -> bool {
         match self.queues.set_of(unit) {
             Some(set) if asked != Some(set) => self.is_set_idle(set),
@@ -221,14 +224,14 @@ impl Direct {
 
     // ---- next operation of a unit --------------------------------------------------------------
 
-    /// Asks a unit for its next operation, if it can start one, then the units it passed pages to.
+    /// Polls a unit for its next operation, then the units to which it passed pages.
     #[inline]
     pub(crate) fn serve(&mut self, unit: Unit, cx: &mut Cx<'_>) {
         self.ask(unit, cx);
         self.serve_called(cx);
     }
 
-    /// Asks all called units.
+    /// Polls all called units.
     #[inline]
     fn serve_called(&mut self, cx: &mut Cx<'_>) {
         while let Some(unit) = self.queues.next_called() {
@@ -244,8 +247,9 @@ impl Direct {
         }
     }
 
-    /// Bound units that are idle are asked for operations of one kind after another, until one begins. Cleaning that
-    /// does not yield comes first, then the kind of the page that has waited longest, then the other, then the rest.
+    /// Polls idle bound units, one kind of operation after another, until one begins. Cleaning that
+    /// does not yield comes first, then the kind of the page that has waited longest, then the
+    /// other, then the rest.
     fn serve_set(&mut self, set: u32, cx: &mut Cx<'_>) {
         if !self.is_set_idle(set) {
             return;
@@ -311,8 +315,8 @@ impl Direct {
         if cleans_first {
             self.serve_cleaning(unit, only, cx);
         }
-        let goes_on = !self.queues.has_waiting(unit) || self.serve_pages(unit, only, cx);
-        if goes_on && !cleans_first {
+        let continues = !self.queues.has_waiting(unit) || self.serve_pages(unit, only, cx);
+        if continues && !cleans_first {
             self.serve_cleaning(unit, only, cx);
         }
     }
@@ -320,7 +324,7 @@ impl Direct {
     // ---- page requests ---------------------------------------------------------------------------
 
     /// Starts the waiting pages that can start, the first first; writes without room step aside, in
-    /// order. Where one is handed to another unit, both are asked anew, the other first: then `false`.
+    /// order. If one is passed on, both units are polled again, the other first: `false`.
     #[inline]
     fn serve_pages(&mut self, unit: Unit, only: Option<Phase>, cx: &mut Cx<'_>) -> bool {
         let held = self.jobs.has_job(unit) && self.jobs.block();
@@ -329,15 +333,15 @@ impl Direct {
         }
         if self.queues.has_stalled(unit)
             && only.is_none_or(|only| only == Phase::Write)
-            && let Some(goes_on) = self.serve_stalled(unit, cx)
+            && let Some(continues) = self.serve_stalled(unit, cx)
         {
-            return goes_on;
+            return continues;
         }
         self.serve_waiting(unit, only, cx)
     }
 
-    /// Serves writes that found no room; nothing where others may follow now, and `false` where one
-    /// was handed over.
+    /// Serves writes that found no room; None if others may follow now, `false` if one was passed
+    /// on.
     fn serve_stalled(&mut self, unit: Unit, cx: &mut Cx<'_>) -> Option<bool> {
         while let Some(first) = self.queues.take_stalled(unit, &self.units) {
             let id = match first {
@@ -365,7 +369,7 @@ impl Direct {
         None
     }
 
-    /// Waiting pages; `false` where one was handed over.
+    /// Waiting pages; `false` if one was passed on.
     #[inline]
     fn serve_waiting(&mut self, unit: Unit, only: Option<Phase>, cx: &mut Cx<'_>) -> bool {
         while let Some(id) = self.queues.take_next(unit, only, &self.units) {
@@ -447,7 +451,7 @@ impl Direct {
         Started::Here
     }
 
-    /// Passes a waiting page to another unit, which is asked next, then this one again.
+    /// Passes a waiting page to another unit, which is polled next, then this one again.
     fn hand_over(&mut self, id: PageId, from: Unit, to: Unit, cx: &mut Cx<'_>) {
         let now = cx.clock.now;
         let cleaning = [from, to].map(|unit| self.jobs.cleaning_ns(unit, now));
@@ -661,8 +665,8 @@ impl Direct {
         self.count_pair_copies(cx);
     }
 
-    /// True if a victim still holds the newest programmed copy of a page: another unit is
-    /// programming what supersedes it. A power cut would otherwise lose what was written long ago.
+    /// True if a victim still holds the newest programmed copy of a page that another unit is
+    /// programming. A power cut would otherwise lose old data.
     fn is_barred(&self, job: Relocation, cx: &Cx<'_>) -> bool {
         let geometry = cx.ftl.geometry();
         let pages = geometry.ppn(job.source, 0)..geometry.ppn(job.source, geometry.data_pages);
@@ -711,7 +715,8 @@ impl Direct {
         LaneEnd::Served
     }
 
-    /// An operation has ended. The owner of a page is to be notified before units go on, and may submit more requests.
+    /// An operation has ended. The owner of a page is notified before units start further
+    /// operations.
     #[inline]
     fn operation_ended(
         &mut self,
@@ -753,7 +758,7 @@ impl Direct {
             Work::Erase(job) => {
                 self.units.drop_flight(flight);
                 self.jobs.end_operation(unit, now);
-                cx.ftl.since_erasure.iter_mut().for_each(|it| it.tell(now));
+                cx.ftl.since_erasure.iter_mut().for_each(|it| it.set_time(now));
                 *self.jobs.job_mut(unit) = cx.ftl.complete_erase(cx.flash, job);
                 let closed = cx.ftl.pools_span_units();
                 if cx.ftl.has_ended() {
@@ -821,7 +826,7 @@ impl Direct {
         Some(self.queues.finish(id, status))
     }
 
-    /// After the end of an operation: gives units what they can begin now. `closed` where a block
+    /// Starts the operations that units can begin after the end of another. `closed` where a block
     /// of a pool of several units was closed or erased, for which others may have waited.
     #[inline]
     pub(crate) fn start_next(&mut self, unit: Unit, closed: bool, cx: &mut Cx<'_>) {
@@ -835,8 +840,7 @@ impl Direct {
         }
     }
 
-    /// Looks again at writes that found no room: trimmed pages may be what cleaning was short of, or
-    /// another unit of their pool may have room now.
+    /// Retries writes that found no room, after a trim or when their pool may have room.
     fn wake_stalled(&mut self, cx: &mut Cx<'_>) {
         for unit in (0..cx.ftl.geometry().units).map(Unit) {
             if self.queues.has_stalled(unit) {

@@ -4,7 +4,7 @@ use super::{Buffered, Cx, Executor};
 use crate::clock::Event;
 
 impl Buffered {
-    /// True if heat holds writes; an event then comes when they are looked at again.
+    /// True if heat holds writes; an event is then scheduled for their next attempt.
     pub fn is_too_hot(&mut self, cx: &mut Cx<'_>) -> bool {
         let now = cx.clock.now;
         if self.thermal.as_ref().is_some_and(|thermal| thermal.is_due(now)) {

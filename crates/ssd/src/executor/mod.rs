@@ -1,17 +1,17 @@
-//! The executor of a drive: what waits for the flash, what the flash does, and cleaning.
+//! The executor of a drive: queues for the flash, flash operations, and cleaning.
 //!
 //! There are two, and the controller speaks to both by the same messages. Without a write buffer [`Direct`] gives a page
 //! its place when a unit is free for it. With one [`Buffered`] gathers pages into groups, which dies program.
 //!
-//! An executor is given what it shares with the rest of the drive as a [`Cx`]. It never calls the controller: what the
-//! end of an operation means for others is returned.
+//! An executor is given what it shares with the rest of the drive as a [`Cx`]. It never calls the
+//! controller: it returns the effects of a completed operation.
 
 mod aged;
 mod ageing;
 mod buffered;
-mod care;
 mod direct;
 mod heat;
+mod refresh;
 mod seen;
 mod slc;
 
@@ -86,7 +86,7 @@ pub(crate) trait Executor {
     /// Pages were trimmed.
     fn trimmed(&mut self, cx: &mut Cx<'_>);
 
-    /// Does what there is to do before the next event.
+    /// Starts all operations that can start before the next event.
     fn settle(&mut self, cx: &mut Cx<'_>);
 
     /// Writes a page of the drive's own.
@@ -104,7 +104,7 @@ pub(crate) trait Executor {
     /// Pads the open blocks of these domains and streams.
     fn end_units(&mut self, units: Vec<(Domain, Stream)>, cx: &mut Cx<'_>);
 
-    /// Cleans what would be cleaned soon.
+    /// Cleans the blocks that would be cleaned soon.
     fn clean_now(&mut self, cx: &mut Cx<'_>);
 
     /// Cleaning waits as long as there is room, or no longer.

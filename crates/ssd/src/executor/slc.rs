@@ -10,8 +10,8 @@ impl Buffered {
         let domain = Domain(0);
         let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
         let cleans = self.mover.has_victim(domain);
-        // While the host rests, a half-cleaned victim comes first: nothing else would go on with
-        // it.
+        // While the host rests, a half-cleaned victim comes first, since it would otherwise not be
+        // finished.
         let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
         let next =
             if cleans { rests() && cx.ftl.slc_blocks() > 0 } else { cx.ftl.can_fold(domain) };

@@ -1,8 +1,8 @@
 //! The front of the drive: requests in, page requests out; pages done in, completions out.
 //!
-//! A request waits in the host for a place in the device, crosses the link, takes a processor of the
-//! controller, and is cut into page requests; when the last of them is done its answer crosses the link.
-//! Nothing here knows what the flash does.
+//! A request waits in the host for a place in the device, crosses the link, takes a processor of
+//! the controller, and is cut into page requests; when the last of them is done its answer crosses
+//! the link. The host interface does not know the flash.
 
 mod cores;
 mod cut;
@@ -49,8 +49,8 @@ struct Active {
     answered: bool,
 }
 
-/// The requests of the host, from submission to completion. It has many fields because they are what waits at each of
-/// its steps.
+/// The requests of the host, from submission to completion. It has a queue for each step of a
+/// request, hence its many fields.
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone)]
 pub struct Front {
@@ -91,7 +91,7 @@ impl Front {
         let config = &config.host_link;
         let mut link = Link::new(config);
         if has_more_to_do {
-            // Flushes and due checkpoints are checked at each turn of the link.
+            // Flushes and checkpoints are checked after each transfer.
             link.takes_turns();
         }
         Front {
@@ -141,7 +141,7 @@ impl Front {
         self.in_device == 0
     }
 
-    /// Hands over the requests that are answered, in order.
+    /// Delivers the answered requests, in order.
     #[inline]
     pub fn hand_over(&mut self, completions: &mut Vec<Completion>) {
         if completions.is_empty() {
@@ -157,7 +157,7 @@ impl Front {
         !self.done.is_empty()
     }
 
-    /// When the first request was answered that has not been handed over.
+    /// Time of the first answer not yet delivered.
     #[inline]
     pub fn first_done(&self) -> Option<Time> {
         self.done.first().map(|completion| completion.at)
@@ -202,7 +202,7 @@ impl Front {
                     if let Some(order) = &mut self.in_order {
                         order.came(slot, request.queue);
                     }
-                    if self.link.lets_pass(inward_bytes(&request), now) {
+                    if self.link.may_pass(inward_bytes(&request), now) {
                         // Costs of sending, and of a turn of the link.
                         self.queue.sent(&request, 0);
                         return Some(slot);
@@ -308,7 +308,7 @@ impl Front {
         true
     }
 
-    /// A request has come to the controller: until when a processor works on it, and which; `None`
+    /// A request has reached the controller: the end of its processing, and its processor; `None`
     /// if it waits for a core, and also if it needs no core time, so that it [starts](Front::begin)
     /// at once.
     pub fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {
@@ -357,7 +357,7 @@ impl Front {
         self.active.is_taken(slot) && is_this(&self.active[slot])
     }
 
-    /// The answer to a request is decided: for whoever asks, it is answered.
+    /// The answer to a request is decided: status queries report it as answered.
     pub fn decide(&mut self, slot: Slot) {
         self.active[slot].answered = true;
     }
@@ -449,7 +449,7 @@ impl Front {
 
     // ---- and back -------------------------------------------------------------------------
 
-    /// A page request is done; nothing to the host if it was not its own.
+    /// A page request is done; an internal one has no answer to the host.
     #[inline]
     pub fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
         let Owner::Host(slot) = page.owner else { return };

@@ -4,7 +4,7 @@
 //! A block expires when it is erased for the last time that it is rated for. It is then retired,
 //! unless its domain is so short of room that cleaning needs it once more. Retired blocks eat into
 //! the spare space of their pool. When that no longer holds the blocks that cleaning keeps erased
-//! or open, the drive has reached end of life: it takes no more writes.
+//! or open, the drive has reached end of life: it rejects further writes.
 
 use crate::flash::Ratings;
 use crate::ids::{Block, Domain, PoolId};
@@ -41,8 +41,8 @@ pub(crate) struct Ageing {
     pub(crate) bytes_before: u64,
     /// Erasures of each block at that time; empty when there were none.
     pub(crate) erases_before: Vec<u32>,
-    /// Erasures of each block when the load began; empty when there were none. It is not saved: a drive
-    /// that is restored gets a load of its own.
+    /// Erasures of each block when the load began; empty when there were none. It is not saved: a
+    /// restored drive gets a new load.
     pub(crate) erases_before_load: Vec<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! Prefetching for untimed cleaning: a little with each write of the host.
 //!
-//! Where the pages of a victim lie is all over the map. Asked for at once, the lines of the cache that they are in
-//! take all places that a core has for lines under way, and the writes of the host wait behind them. Asked for a few at
-//! a time, with the writes that come before the cleaning, they are there when it begins.
+//! Where the pages of a victim lie is all over the map. Prefetched all at once, their cache lines
+//! would occupy all line-fill buffers of a core, and host writes would wait behind them. Prefetched
+//! a few at a time during the preceding writes, they are in the cache when cleaning begins.
 
 use crate::ids::{Domain, Ppn};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// except without spare space, where the rest is prefetched at the end.
 const PER_WRITE: u64 = 4;
 
-/// Pages of victims whose places are being fetched. Nothing but speed depends on it.
+/// Pages of victims whose places are being fetched. It affects only speed.
 #[derive(Debug, Clone, Default)]
 pub struct Ahead {
     /// Foreseen next pages to move, by domain.
@@ -39,7 +39,7 @@ impl Ahead {
         self.left.push_back(pages);
     }
 
-    /// The next pages to ask for.
+    /// The next pages to prefetch.
     #[inline]
     pub fn some(&mut self) -> Option<Range<u64>> {
         let left = self.left.front_mut()?;
@@ -51,10 +51,10 @@ impl Ahead {
         Some(some)
     }
 
-    /// Starts moving pages of a domain: how many of them have been asked for.
+    /// Starts moving pages of a domain; returns how many have been prefetched.
     pub fn take(&mut self, domain: Domain, first: Ppn) -> usize {
         let Some(foreseen) = self.foreseen[domain.at()].take() else { return 0 };
-        // Another victim may have been chosen, or another group may come first; what was foreseen is over then.
+        // If another victim was chosen, or another group comes first, the prediction is dropped.
         let place = self.left.iter().position(|it| foreseen.contains(&it.start));
         let rest = place.and_then(|place| self.left.remove(place));
         match rest {

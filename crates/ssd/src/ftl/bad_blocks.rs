@@ -1,12 +1,12 @@
 //! Bad blocks that are not worn: from the factory, grown, and where a program or an erasure failed.
 //!
-//! A superblock has a block of each plane of its dies. One that has a bad block in it takes a good
-//! one of the same plane from a superblock that is not used any more; without a replacement, the
-//! superblock is retired and donates its other blocks. So a drive loses as many superblocks as its
-//! worst plane has bad blocks.
+//! A superblock has a block of each plane of its dies. A bad block is replaced by a good one of the
+//! same plane from a retired superblock; without a replacement, the superblock is retired and
+//! donates its other blocks. So a drive loses as many superblocks as its worst plane has bad
+//! blocks.
 //!
-//! Without a write buffer a block is one of a plane, and lost by itself. A program that fails is one of a page: what the
-//! host wrote is programmed again elsewhere.
+//! Without a write buffer a block is one of a plane, and lost by itself. A failed program affects
+//! one page: its host data are programmed again elsewhere.
 
 use crate::config::SsdConfig;
 use crate::device::Report;

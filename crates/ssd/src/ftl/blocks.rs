@@ -19,8 +19,7 @@ pub(super) struct Blocks {
     /// Valid pages of each block, counting those still being programmed.
     pub(super) valid: Vec<u32>,
     pub(super) state: Vec<BlockState>,
-    /// Ascending number of each block's opening; 0 when erased. The flash has it from the block's
-    /// first page on.
+    /// Ascending number of each block's opening; 0 when erased. The block's first page stores it.
     pub(super) sequence: Vec<u64>,
     /// The stream for which each block was opened.
     pub(super) stream: Vec<u8>,
@@ -29,8 +28,8 @@ pub(super) struct Blocks {
     /// The closed blocks of each domain by valid pages, and by age.
     pub(super) index: VictimIndex,
     pub(super) order: AgeOrder,
-    /// For each block, by how much its moved data are older than the block, summed over pages;
-    /// empty when no rule asks for it.
+    /// For each block, the excess age of its moved data over the block's, summed over pages; empty
+    /// unless a rule needs it.
     pub(super) moved_age: Vec<u64>,
     /// Opened blocks, if recorded.
     pub(super) openings: Option<Vec<Opening>>,

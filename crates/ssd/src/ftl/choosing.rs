@@ -53,7 +53,8 @@ impl Ftl {
         self.pages_of(self.free.count(domain)) + u64::from(left)
     }
 
-    /// True if a host write may go to a domain: what cleaning needs for its moves stays free.
+    /// True if a host write may go to a domain, with enough free pages left for the moves of
+    /// cleaning.
     #[inline]
     pub(crate) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
@@ -94,10 +95,9 @@ impl Ftl {
     /// whether it has no room, not even by cleaning; then whether it has none now; then the pages
     /// that hold no valid data, the more the better.
     ///
-    /// Room alone would be a trap: a unit that has just been cleaned has the most, and would go on
-    /// taking writes and being cleaned while the others keep their superseded pages. Writes that go
-    /// where the fewest valid pages are keep the units alike, so that each cleans as cheaply as one
-    /// that is a pool of its own.
+    /// By free pages alone, a unit just cleaned would keep taking writes and being cleaned, while
+    /// the others keep their superseded pages. Writing where the fewest pages are valid balances
+    /// the units, so that each cleans as cheaply as a separate pool.
     pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u64>) {
         let full = self.room_for(pool, unit) == 0;
         let hopeless = full && !self.can_clean(unit);
@@ -118,8 +118,8 @@ impl Ftl {
     /// Destination of a write to `lpn` on `unit`, or `None` if it must wait for cleaning.
     ///
     /// Among the domains that accept writes, those whose open block is younger than the block of
-    /// the old copy come first: then a later copy mostly lies in a later block. Among them the one
-    /// with most free pages is taken, and of equals the next in turn.
+    /// the old copy come first: then a later copy mostly lies in a later block. Of them the one
+    /// with the most free pages is taken; ties go round robin.
     pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
         let group = self.group(pool, unit);
         let first = group * self.placement.group_size;
@@ -170,7 +170,7 @@ impl Ftl {
     }
 
     /// Destination of a partial write of `lpn` that is merged with the old copy: to the same plane
-    /// if that accepts writes, which is the second thing returned.
+    /// if that accepts writes, which is the second value returned.
     pub fn choose_domain_near(
         &mut self,
         pool: PoolId,

@@ -4,13 +4,13 @@ use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::bad_blocks::BadBlocks;
 use super::blocks::{Blocks, LowMarks};
-use super::care::Caring;
 use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;
 use super::map::PageMap;
 use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
+use super::refresh_queue::RefreshQueue;
 use super::slc_blocks::Slc;
 use super::snapshots::Snapshots;
 use super::streams::Streams;
@@ -35,8 +35,8 @@ const CLEANING_STREAM: u64 = 9;
 /// Initial fill above which tables are allocated at once.
 const MOST: f64 = 0.9;
 
-/// The FTL of one drive. Its fields are the parts that a write needs one after the other; what
-/// belongs together is a struct already.
+/// The FTL of one drive. Its fields are the parts that a write needs one after the other; related
+/// ones are structs.
 #[derive(Debug, Clone)]
 pub struct Ftl {
     pub(super) geometry: Geometry,
@@ -68,7 +68,7 @@ pub struct Ftl {
     /// Blocks that are bad and not worn, if some may be.
     pub bad: Option<Box<BadBlocks>>,
     /// Refresh and reclaim, if enabled.
-    pub caring: Option<Box<Caring>>,
+    pub refresh_queue: Option<Box<RefreshQueue>>,
     /// Map cache, if any.
     pub cached_map: Option<Box<MapCache>>,
     /// True if copies are counted singly: by their handles, or in the map cache.
@@ -76,9 +76,9 @@ pub struct Ftl {
     /// True if host writes behind a write buffer affect more than their page: there is an SLC
     /// cache, or there are snapshots.
     pub notes_writes: bool,
-    /// True if something may follow from the end of a program: a page is labelled anew, or it failed.
+    /// True if the end of a program may have consequences: a page gets another label, or failed.
     pub(super) notes_programs: bool,
-    /// When blocks were erased, if wear levelling asks.
+    /// Erase times of blocks, if wear levelling needs them.
     pub since_erasure: Option<Box<SinceErasure>>,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
@@ -121,7 +121,9 @@ impl Ftl {
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
             // A map of blocks moves them whole.
-            caring: logs.as_ref().map_or_else(|| Caring::new(config, geometry), |_| None),
+            refresh_queue: logs
+                .as_ref()
+                .map_or_else(|| RefreshQueue::new(config, geometry), |_| None),
             logs,
             window: None,
             ahead: Ahead::new(geometry.domains),
@@ -152,7 +154,7 @@ impl Ftl {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
         ftl.set_aside_for_slc();
-        // The factory's tests have found what fails at first.
+        // Factory tests have found the blocks that fail at first.
         ftl.notes_programs =
             snapshots > 0 || ftl.bad.as_ref().is_some_and(|bad| bad.fails_by_page());
         ftl.counters = Counters::default();
@@ -199,14 +201,14 @@ impl Ftl {
         self.map.prefetch(lpn);
     }
 
-    /// True if a logical page was ever written and not trimmed since; where all are, without a look at
-    /// the map, which is seldom in the cache.
+    /// True if a logical page is mapped: written, and not trimmed since. If all are, this avoids a
+    /// look-up in the map, which is rarely in the CPU's cache.
     #[inline]
     pub(crate) fn is_mapped(&self, lpn: Lpn) -> bool {
         self.unmapped == 0 || self.lookup(lpn).is_some()
     }
 
-    /// Unmaps a page whose copy stays valid: where that lies.
+    /// Unmaps a page whose copy stays valid, and returns the location of the copy.
     pub fn lift(&mut self, lpn: Lpn) -> Option<Ppn> {
         let old = self.lookup(lpn)?;
         self.map.clear(lpn);

@@ -42,7 +42,7 @@ impl Curve {
     pub fn note(&mut self, asked: u64, point: CurvePoint) {
         self.points.push(point);
         if self.points.len() == MOST_POINTS {
-            // The last of each pair: what was written up to there.
+            // Bytes written up to the last point of each pair.
             self.points = self.points.chunks(2).map(|pair| pair[pair.len() - 1]).collect();
             self.step *= 2;
         }

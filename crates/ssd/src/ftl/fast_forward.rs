@@ -209,8 +209,8 @@ impl Ftl {
         self.complete_erase(flash, filling);
     }
 
-    /// Moves the valid ones of consecutive pages of a victim. Where data age, copies of what cannot
-    /// be read are marked.
+    /// Moves the valid ones of consecutive pages of a victim. With ageing, copies of unreadable
+    /// pages are marked.
     pub(super) fn move_pages(
         &mut self,
         flash: &mut Flash,
@@ -307,8 +307,8 @@ impl Ftl {
         order
     }
 
-    /// Moves valid pages of a victim to the only frontier of its domain that takes them, as many at once as fit: the
-    /// same as one by one, but that what belongs to a block is changed once.
+    /// Moves valid pages of a victim to the only frontier of its domain that takes them, as many at
+    /// once as fit. Equivalent to single moves, but updates the state of each block once.
     fn move_run(
         &mut self,
         flash: &mut Flash,

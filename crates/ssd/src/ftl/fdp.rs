@@ -1,7 +1,6 @@
 //! Placement handles on the drive: streams of host pages and copies, and their counts.
 //!
-//! With one handle there is nothing to tell apart: the drive places as one without FDP, and what it counts is the
-//! handle's.
+//! With one handle the drive places like a drive without FDP, and all counts belong to that handle.
 
 use super::Ftl;
 use super::dlwa_curve::CurvePoint;
@@ -120,7 +119,7 @@ impl Ftl {
         }
     }
 
-    /// The handle of a page that is overwritten without a request: as the rule has it.
+    /// Handle of a page that is overwritten without a request, by the rule.
     pub fn handle_of_page(&mut self, lpn: Lpn) -> Handle {
         if !self.tells_handles() {
             return Handle::NONE;
@@ -168,7 +167,7 @@ impl Ftl {
         }
     }
 
-    /// A copy of a page is kept under a number of its own.
+    /// A copy of a page is kept under a separate number.
     pub fn keep_writer(&mut self, lpn: Lpn, own: Lpn) {
         if let Some(fdp) = self.fdp_mut() {
             fdp.writers_mut().keep(lpn, own);

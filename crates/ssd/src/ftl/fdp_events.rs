@@ -1,4 +1,4 @@
-//! The events of placement handles: what the host did, and what the drive did of its own accord.
+//! Events of placement handles, caused by the host or by the drive.
 //!
 //! Event numbers are those of the FDP event log page. The last of each origin are kept, all are
 //! counted.

@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 const RUN: usize = 1 << 9;
 
 impl Ftl {
-    /// Writes the pool's share of the initial content: block by block, the domains in turn. The
-    /// waiting caller is asked at intervals.
+    /// Writes the pool's share of the initial content block by block, the domains round robin. It
+    /// calls back at intervals.
     pub(super) fn fill_pool(
         &mut self,
         flash: &mut Flash,
@@ -25,8 +25,7 @@ impl Ftl {
         asking: &mut Asking<'_>,
     ) -> ControlFlow<()> {
         let pages = (self.geometry.pages_per_pool as f64 * config.fill.share()) as u64;
-        // The sequential order needs no list: the list of a large drive would be half of what the
-        // drive needs.
+        // The sequential order needs no list, which would take half as much memory as the drive.
         let shuffled = match config.fill_order {
             FillOrder::Sequential => None,
             FillOrder::Random => Some(shuffled(pages, self.geometry.wide, random, asking)?),

@@ -168,8 +168,8 @@ impl FreeBlocks {
         }
     }
 
-    /// The free blocks of a domain, such that inserting them in turn makes the same list, and where
-    /// the search for the next begins; slow, for keeping.
+    /// Free blocks of a domain in an order whose insertion reproduces the list, and the start of
+    /// the search for the next one. Slow; used for saving.
     pub fn list(&self, domain: Domain) -> (Vec<u32>, u32) {
         let first = domain.0 * self.blocks_per_domain;
         let (relative, cursor): (Vec<u32>, u32) = match &self.order {

@@ -1,8 +1,8 @@
 //! Fast-forward through a write buffer: the run of writes within a group, between two groups of a victim.
 //!
-//! As in [`plain`](super::plain): what takes the next page of the group that fills, or replaces a
-//! page of the buffer, is done here; at the borders of groups and blocks, and where cleaning is
-//! due, [`untimed`](super::untimed) takes over.
+//! Like [`plain`](super::plain): writes that take the next page of the open group, or replace a
+//! page of the buffer, are done here; at the borders of groups and blocks, and before cleaning,
+//! [`untimed`](super::untimed) takes over.
 
 use super::Ftl;
 use super::fast_forward::BATCH;
@@ -25,8 +25,8 @@ impl Ftl {
         self.window.is_some() && alone && !self.placement.pools_span_units && self.is_all_hosts()
     }
 
-    /// Host writes that the group which fills takes before the next thing happens: the group fills
-    /// up, or cleaning is due. Its domain is returned too.
+    /// Host writes that the open group takes until it is full or cleaning must run. Its domain is
+    /// returned too.
     fn writes_before_change(&self) -> Option<(Domain, u32)> {
         let window = self.window.as_ref()?;
         let block = window.filling[Stream::FIRST.0 as usize];
@@ -47,7 +47,7 @@ impl Ftl {
         (open == Some(Block(block)) && count > 0).then_some((domain, count))
     }
 
-    /// Writes pages as long as they only fill the current group; what they came to.
+    /// Writes pages as long as they only fill the current group; returns their effect.
     pub fn write_gathering(&mut self, flash: &mut Flash, pages: &[u64]) -> Gathered {
         let mut done = Gathered::default();
         let Some((domain, most)) = self.writes_before_change() else { return done };

@@ -1,5 +1,5 @@
-//! State of placement handles without the drive: who wrote what, whose a stream is, and the account
-//! of each.
+//! State of placement handles, without the drive: the writer of each page, the owner of each
+//! stream, and counters.
 //!
 //! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
 //! one for each. With an SLC cache, whose blocks all handles share, folded data go to a destination of their handle: the
@@ -72,7 +72,7 @@ impl Fdp {
     /// The handles of a drive that has some; `numbered` pages have a writer each.
     pub fn new(config: &SsdConfig, geometry: &Geometry, numbered: u64) -> Option<Box<Fdp>> {
         let keys = &config.fdp;
-        let tells = keys.chooses();
+        let has_several = keys.chooses();
         let pages = geometry.exported_pages();
         keys.is_on().then(|| {
             Box::new(Fdp {
@@ -83,7 +83,11 @@ impl Fdp {
                 isolation: keys.isolation,
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
-                writers: if tells { Writers::new(pages, numbered) } else { Writers::new(0, 0) },
+                writers: if has_several {
+                    Writers::new(pages, numbered)
+                } else {
+                    Writers::new(0, 0)
+                },
                 accounts: memory::filled(HandleAccount::default(), keys.placements() as usize),
                 moved_from_shared: 0,
                 asked: 0,
@@ -133,13 +137,13 @@ impl Fdp {
         self.curve.note(self.asked, point);
     }
 
-    /// Accounts by handle; with one of units alone.
+    /// Accounts by handle; a single one has counts of units only.
     pub fn accounts(&self) -> &[HandleAccount] {
         &self.accounts
     }
 
     /// True for several handles with separate accounts.
-    fn tells(&self) -> bool {
+    fn has_several(&self) -> bool {
         self.count() > 1
     }
 
@@ -172,7 +176,7 @@ impl Fdp {
         group.0 * self.handles
     }
 
-    /// Reclaim group of a page's last write; none of what the drive held at first.
+    /// Reclaim group of a page's last write; None for initial data.
     pub fn group_of(&self, lpn: Lpn) -> Option<PoolId> {
         let writer = self.writer(lpn);
         (writer != NOBODY).then(|| self.place_of(writer.into()).1)
@@ -264,15 +268,15 @@ impl Fdp {
         &mut self.writers
     }
 
-    /// The copy of a page under a number of its own is worthless.
+    /// The copy of a page under a separate number is no longer needed.
     pub fn drops(&mut self, own: Lpn) {
-        if self.tells() {
+        if self.has_several() {
             self.trimmed(own);
         }
     }
 
-    /// A write with its effective handle: what it names, or what the rule says; handle 0 where
-    /// there is no such handle, which is an event.
+    /// Effective handle of a write: the one that it names, or that of the rule; an unknown handle
+    /// becomes handle 0 and an event.
     #[inline]
     pub fn place(&mut self, request: Request) -> Request {
         if request.op != Op::Write {
@@ -328,9 +332,10 @@ impl Fdp {
     /// Counts a cleaned victim of a reclaim group's stream, with the sectors of its moved pages.
     pub fn cleaned(&mut self, (stream, group): (u8, PoolId), moved: u32, sectors: u32) {
         let first = self.first_of(group) as usize;
-        let owner = if self.tells() { self.owner(stream).map(|it| first + it) } else { Some(0) };
+        let owner =
+            if self.has_several() { self.owner(stream).map(|it| first + it) } else { Some(0) };
         self.note_moved(owner, moved * sectors);
-        if !self.tells() {
+        if !self.has_several() {
             return;
         }
         match owner {
@@ -411,7 +416,7 @@ impl Fdp {
     /// The host writes a logical page with a handle; `is_mapped` says whether it had been written.
     #[inline]
     pub fn tag(&mut self, lpn: Lpn, handle: u32, is_mapped: bool) {
-        if !self.tells() {
+        if !self.has_several() {
             return;
         }
         let before = self.writers.set(lpn, handle as u8);

@@ -43,7 +43,7 @@ pub struct FtlState {
     streams: Vec<u8>,
     /// Empty if only worn blocks fail.
     bad: Option<BadState>,
-    /// Free blocks that are set aside for the SLC cache; nothing where they are to be found anew.
+    /// Free blocks reserved for the SLC cache; empty if they must be found again.
     aside: Option<u32>,
 }
 
@@ -113,8 +113,8 @@ impl Ftl {
         (self.geometry.domains * self.streams.count) as usize
     }
 
-    /// No list of the state is longer than this, nor of the flash: they are of blocks, of what blocks make, of
-    /// frontiers, or what the detector of hot pages remembers, or the handle of each page.
+    /// Maximum length of any list of the state or the flash: lists of blocks, groups of blocks,
+    /// frontiers, pages remembered by the hot-page detector, or handles of pages.
     pub(crate) fn longest_list(&self) -> usize {
         let blocks = self.geometry.blocks() as usize;
         let others = self.streams.frontier.len() + self.streams.heat.entries();
@@ -134,7 +134,7 @@ impl Ftl {
         free + closed + open + retired == all as usize && !merges
     }
 
-    /// Takes up a state that was kept of a drive of the same shape.
+    /// Restores a state saved from a drive of the same shape.
     pub(crate) fn restore(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
         let pages = self.geometry.pages();
         let blocks = self.geometry.blocks();

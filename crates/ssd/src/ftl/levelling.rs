@@ -67,7 +67,7 @@ impl Ftl {
                 break skipped.pop().inspect(|victim| self.put_back(domain, *victim));
             };
             if self.is_slc(victim) {
-                // A fold wears little, and gains what the host waits for.
+                // A fold causes little wear, and frees the space for which the host waits.
                 break Some((victim, false));
             }
             let life = f64::from(flash.life(victim));
@@ -85,7 +85,7 @@ impl Ftl {
                 Verdict::Clean => break Some((victim, false)),
                 Verdict::Migrate => break Some((victim, true)),
                 Verdict::Skip => {
-                    self.take_out(domain, victim);
+                    self.exclude(domain, victim);
                     skipped.push((victim, false));
                 }
             }
@@ -98,14 +98,14 @@ impl Ftl {
     }
 
     /// Hides a closed block from the policy.
-    pub fn take_out(&mut self, domain: Domain, block: Block) {
+    pub fn exclude(&mut self, domain: Domain, block: Block) {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.index.remove(domain.0, relative, self.valid(block));
         self.blocks.order.remove(domain.0, block.0);
         self.blocks.state[block.at()] = BlockState::PassedOver;
     }
 
-    /// Undoes the latest [`take_out`](Ftl::take_out) that is not undone.
+    /// Undoes the latest [`exclude`](Ftl::exclude) that is not undone.
     pub fn put_back(&mut self, domain: Domain, (block, _): (Block, bool)) {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.state[block.at()] = BlockState::Closed;
@@ -150,8 +150,8 @@ impl Ftl {
         }
     }
 
-    /// A page was moved out of `from` and placed: it brings its temperature, and out of a block that handles share
-    /// it is counted by its own.
+    /// A page was moved out of `from` and placed: its temperature moves along, and from a block
+    /// shared by handles it counts for its own handle.
     #[inline]
     pub(crate) fn note_moved(&mut self, lpn: Lpn, from: Block) {
         if !self.blocks.moved_age.is_empty()
@@ -220,7 +220,7 @@ impl Ftl {
             let to = self.geometry.ppn(worn, page);
             let lpn = flash.stamp(from);
             job.next_page += 1;
-            // A copy in the place of its source: its order is the same.
+            // A copy that replaces its source keeps its order.
             let order = flash.order(from);
             if !self.map.holds(lpn, from) {
                 if flash.program(to, worn, lpn, order) == 0 {

@@ -116,7 +116,7 @@ impl Logs {
         taken as u32
     }
 
-    /// The slot that takes pages of a logical block alone.
+    /// The slot that takes only pages of a logical block.
     pub fn of(&self, domain: Domain, logical: u32) -> Option<u32> {
         let owned =
             |slot: &u32| self.slot(domain, *slot).is_some_and(|it| it.owner == Some(logical));

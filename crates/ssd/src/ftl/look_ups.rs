@@ -1,4 +1,4 @@
-//! Look-ups in a cached map: of the host without time, and what cleaning and trims change.
+//! Look-ups in a cached map: untimed ones of the host, and updates by cleaning and trims.
 
 use super::Ftl;
 use super::map_cache::{Found, MapCache};
@@ -33,7 +33,7 @@ impl Ftl {
         self.cached_map.is_some()
     }
 
-    /// The host looks up logical pages without time.
+    /// Untimed look-ups of logical pages by the host.
     pub fn look_up_untimed(&mut self, lpns: &Range<u64>, writes: bool) {
         let Some((cache, counters)) = self.map_cache() else { return };
         cache.keep_time(false);

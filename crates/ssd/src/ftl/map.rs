@@ -1,7 +1,7 @@
 //! The map: where each logical page lies.
 //!
-//! An entry is the number of the physical page plus 1, so that zeroed memory is a map in which no page lies
-//! anywhere. Nothing outside of this file knows that.
+//! An entry is the number of the physical page plus 1, so that zeroed memory is a map in which no
+//! page lies anywhere. This is private to this file.
 
 use crate::flash::Flash;
 use crate::ids::{Lpn, Ppn};
@@ -114,8 +114,8 @@ impl PageMap {
         self.0.prefetch_named(flash.all_stamps(), places);
     }
 
-    /// Those of some pages written to consecutive places that still lie there: they are moved to
-    /// the front, and counted.
+    /// Counts the pages that are still where they were written consecutively, and moves them to the
+    /// front.
     #[inline]
     pub fn keep_held(&self, lpns: &mut [u64], from: Ppn) -> usize {
         let places = self.0.narrow();

@@ -1,11 +1,9 @@
-//! Pages of the map in memory: look-ups of the host, updates by cleaning and trims, and what
-//! leaves.
+//! Map pages in memory: look-ups of the host, updates by cleaning and trims, and evictions.
 //!
 //! The map itself is always whole (`map.rs`): the cache here only determines the cost of look-ups.
-//! A page that is missing takes its place at once, and the page that was used least recently leaves
-//! for it, so that counts follow from the order of requests alone, and are the same in time and
-//! without. The map lies in blocks of its own, outside of the spare space, whose erasures are not
-//! simulated.
+//! A missing page replaces the least recently used one at once, so that counts depend only on the
+//! order of requests, and are equal in timed and untimed runs. The map occupies separate blocks
+//! outside the spare space, whose erasures are not simulated.
 
 use super::planted::Slip;
 use crate::account::Counters;
@@ -23,7 +21,7 @@ pub enum Found {
     Near,
     /// In memory of the host.
     Far,
-    /// On the flash alone.
+    /// Only on the flash.
     Missing,
 }
 
@@ -45,7 +43,7 @@ struct Held {
     is_dirty: bool,
 }
 
-/// Pages of the map in some memory, the one that was used least recently last.
+/// Map pages in one memory, the least recently used last.
 #[derive(Debug, Clone)]
 struct Lru {
     most: u32,
@@ -71,7 +69,7 @@ impl Lru {
         self.place[page as usize] != NONE
     }
 
-    fn take_out(&mut self, at: u32) {
+    fn unlink(&mut self, at: u32) {
         let Held { newer, older, .. } = self.held[at as usize];
         match newer {
             NONE => self.newest = older,
@@ -93,12 +91,13 @@ impl Lru {
         }
     }
 
-    /// A page is used. If it was not held it is now, clean; and what left for it: a page, and whether it was dirty.
+    /// A page is used. Inserts it clean if it is missing; returns the evicted page, and true if
+    /// that was dirty.
     fn use_page(&mut self, page: u32) -> Option<(u32, bool)> {
         let at = self.place[page as usize];
         if at != NONE {
             if at != self.newest {
-                self.take_out(at);
+                self.unlink(at);
                 self.put_first(at);
             }
             return None;
@@ -112,7 +111,7 @@ impl Lru {
             return None;
         }
         let at = self.oldest;
-        self.take_out(at);
+        self.unlink(at);
         let left = std::mem::replace(&mut self.held[at as usize], new);
         self.place[left.page as usize] = NONE;
         self.place[page as usize] = at;
@@ -126,7 +125,7 @@ impl Lru {
         if at == NONE {
             return;
         }
-        self.take_out(at);
+        self.unlink(at);
         let last = self.held.len() as u32 - 1;
         self.held.swap_remove(at as usize);
         if at == last {
@@ -178,7 +177,7 @@ impl Lru {
 #[derive(Debug, Clone)]
 pub struct MapCache {
     shape: MapShape,
-    /// All pages in memory; and those in the controller, in front of the host's memory.
+    /// All pages in memory, and the ones in the controller's SRAM in front of the host's memory.
     all: Lru,
     near: Option<Lru>,
     is_far: bool,
@@ -224,7 +223,7 @@ impl MapCache {
         (lpn / self.shape.entries) as u32
     }
 
-    /// The pages of the map that tell of logical pages, each with how many of these.
+    /// The map pages of a range of logical pages, each with its number of entries in the range.
     pub fn pages_of(&self, lpns: &Range<u64>) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (entries, lpns) = (self.shape.entries, lpns.clone());
         let pages =
@@ -236,7 +235,7 @@ impl MapCache {
         })
     }
 
-    /// The host looks up some entries of a page, and changes them if it writes.
+    /// The host looks up some entries of a page; a write changes them.
     pub fn look_up(
         &mut self,
         (page, entries): (u32, u32),
@@ -296,8 +295,8 @@ impl MapCache {
         }
     }
 
-    /// Changes entries of a page without a look-up. A missing page is read, unless all entries
-    /// change, and programmed; it does not come into the cache.
+    /// Changes entries of a map page without reading it first. A missing page is read, unless all
+    /// entries change, and programmed; it does not come into the cache.
     pub fn update(&mut self, (page, entries): (u32, u64), counters: &mut Counters) {
         if self.all.holds(page) {
             return self.all.note_dirty(page);
@@ -324,7 +323,7 @@ impl MapCache {
         std::mem::take(&mut self.work)
     }
 
-    /// Checks its consistency.
+    /// Checks the consistency of the cache.
     ///
     /// # Errors
     /// What does not.

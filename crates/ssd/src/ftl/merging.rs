@@ -8,8 +8,8 @@
 //! pages are copied to another erased block (*full*). Blocks without valid pages are erased at
 //! once.
 //!
-//! A pool is one domain of one unit here, so that nothing is under way when a decision is made. The
-//! content of a slot follows from the flash: nothing of this is kept in a saved state.
+//! A pool is one domain of one unit here, so no operation is in progress at a decision. The content
+//! of a slot follows from the flash: nothing of this is kept in a saved state.
 
 use super::logs::{Logs, SEQUENTIAL, Slot};
 use super::moving::Merge;
@@ -154,7 +154,7 @@ impl Ftl {
         if self.free.count(domain) > kept { plan } else { Plan::Wait }
     }
 
-    /// With all slots in use: the one that was opened longest ago is given up.
+    /// With all slots in use, the oldest one is merged.
     fn give_up_oldest(&self, logs: &Logs, domain: Domain) -> Plan {
         let oldest = (0..logs.count).min_by_key(|slot| self.opening_of(domain, *slot));
         let slot = oldest.expect("there is a log block");
@@ -258,7 +258,7 @@ impl Ftl {
         Relocation { domain, source, reason: Reason::Merge(merge), next_page, moved: 0 }
     }
 
-    /// The next copy of a merge. A page that was never written is copied as nothing.
+    /// The next copy of a merge. A page that was never written is copied as padding.
     pub fn merge_step(&mut self, flash: &mut Flash, job: &mut Relocation, merge: Merge) -> Step {
         let domain = job.domain;
         let frontier = self.streams.of(domain, Stream(merge.slot));
@@ -300,7 +300,7 @@ impl Ftl {
         }
     }
 
-    /// Removes the block of a slot: that is the block of its logical block now, or worthless.
+    /// Removes the block of a slot, which has become the data block or holds no valid page.
     fn vacate(&mut self, domain: Domain, slot: u32) {
         let frontier = self.streams.of(domain, Stream(slot));
         self.streams.vacate(frontier, self.geometry.data_pages);

@@ -1,4 +1,4 @@
-//! A block whose pages are being moved: what for, and how far that is.
+//! A block whose pages are being moved, with purpose and progress.
 
 use crate::ids::{Block, Domain};
 
@@ -27,7 +27,7 @@ pub enum Reason {
 pub struct Merge {
     /// Logical block, numbered within its pool.
     pub logical: u32,
-    /// The frontier that is filled: a log block's, or after these that of full merges.
+    /// The frontier being filled: a log block's, or behind these the one of full merges.
     pub slot: u32,
     /// The first page that is not copied.
     pub until: u32,

@@ -1,6 +1,6 @@
-//! A drive in parts, for the untimed mode: units whose pools lie within them share nothing but the
-//! numbers of block openings, the counts, and what [`Ftl::whole_because`] names. So several threads
-//! can overwrite one part each, on copies of the state that are joined afterwards.
+//! Independent parts of a drive, for the untimed mode: units with their own pools share only the
+//! numbering of block openings, the counts, and the state named by [`Ftl::whole_because`]. So
+//! several threads can overwrite one part each, on copies of the state that are joined afterwards.
 //!
 //! Openings are numbered anew: a part counts on from the last one of all and notes the host write that
 //! caused each; in the order of those writes they get the numbers that one thread would have given.
@@ -35,7 +35,7 @@ impl Part {
 }
 
 impl Ftl {
-    /// Reason why parts would differ from the whole, if they would: something is shared.
+    /// Shared state that prevents a division into parts, if any.
     pub(crate) fn whole_because(&self, flash: &Flash) -> Option<&'static str> {
         let config = &self.config;
         let ties = config.policy == Policy::Greedy && config.tie_break == TieBreak::Random;

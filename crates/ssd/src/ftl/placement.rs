@@ -39,7 +39,7 @@ impl Placement {
     }
 }
 
-/// Pages of a domain that stay free for the moves of the next cleaning.
+/// Pages of a domain reserved for the moves of the next cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserve {
     Pages(u32),

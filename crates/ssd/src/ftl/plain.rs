@@ -1,8 +1,9 @@
 //! Fast-forward where each page has one destination: the run of writes between two edges of a
 //! frontier.
 //!
-//! Most writes take the next page of a frontier and supersede a page of a closed block, and nothing follows from them.
-//! These are done here, with what they need fetched ahead; all others leave it to [`fast_forward`](super::fast_forward).
+//! Most writes take the next page of a frontier and supersede a page of a closed block, without
+//! further consequences. They are done here, with their data prefetched; all others leave it to
+//! [`fast_forward`](super::fast_forward).
 
 use super::Ftl;
 use super::fast_forward::BATCH;
@@ -16,12 +17,12 @@ use crate::ids::{Block, Domain, Lpn};
 /// it names; and then where that is listed.
 const STEP: usize = 12;
 
-/// Pages that are left on a frontier when what cleaning behind it will need begins to be fetched:
-/// first the state of the likely victim, and with the next page the positions of its pages.
+/// Free pages of a frontier at which prefetching for the cleaning behind it begins: first the state
+/// of the likely victim, with the next page the positions of its pages.
 const LEAD: u32 = 6;
 
 impl Ftl {
-    /// True if a page has only one domain to go to, and there one frontier; and nothing is being cleaned.
+    /// True if a page has a single possible domain and frontier, and no block is being cleaned.
     pub fn has_one_place_for_each(&self) -> bool {
         let Placement { group_size, pools_span_units, .. } = self.placement;
         let told_nothing = self.streams.told == Told::Nothing
@@ -31,15 +32,15 @@ impl Ftl {
         told_nothing && one_place && self.victim.iter().all(Option::is_none)
     }
 
-    /// True if the host may write wherever no cleaning is due: more stays erased there than moves
-    /// need.
+    /// True if the host may write wherever cleaning need not run first, because more blocks are
+    /// erased than moves need.
     fn accepts_what_is_clean(&self) -> bool {
         let clean = u64::from(self.geometry.low_blocks + 1) * u64::from(self.geometry.data_pages);
         matches!(self.reserve, Reserve::Pages(kept) if u64::from(kept) < clean)
     }
 
-    /// Writes pages as long as each takes the next page of its only frontier, neither the first nor
-    /// the last of a block, without due cleaning; how many.
+    /// Writes pages as long as each takes an inner page of its only frontier and cleaning need not
+    /// run; returns their number.
     pub fn write_plainly(&mut self, flash: &mut Flash, pages: &[u64]) -> usize {
         if !self.accepts_what_is_clean() {
             return 0;
@@ -104,8 +105,8 @@ impl Ftl {
         }
     }
 
-    /// Before a page that takes the first or last place of a block with cleaning due afterwards:
-    /// begins to fetch what that will need, if that was not begun [before](LEAD).
+    /// Before the first or last page of a block, after which cleaning runs: begins to prefetch its
+    /// data, unless that has [begun](LEAD).
     pub fn prefetch_victim(&mut self, flash: &Flash, lpn: Lpn) {
         let domain = Domain(self.placement.pool_group[self.geometry.pool_of(lpn).at()]);
         let left = self.geometry.data_pages - self.streams.frontier[domain.at()].next;
@@ -122,8 +123,7 @@ impl Ftl {
         }
     }
 
-    /// Prefetches for the cleaning of a domain that is due after the present block: in two steps,
-    /// of the block that it would clean now.
+    /// Prefetches, in two steps, the block that would be cleaned after the current one is full.
     #[cold]
     #[inline(never)]
     fn foresee_victim(&mut self, flash: &Flash, domain: Domain, is_first: bool) {

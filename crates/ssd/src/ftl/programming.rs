@@ -104,7 +104,7 @@ impl Ftl {
         }
     }
 
-    /// Forgets a logical page; reading it finds nothing until it is written again.
+    /// Unmaps a logical page: reads return no data until it is written again.
     pub fn trim(&mut self, lpn: Lpn) {
         self.note_trimmed(lpn);
         self.supersede(self.map.get(lpn));
@@ -136,8 +136,8 @@ impl Ftl {
         self.programs
     }
 
-    /// The block header in a page that is being programmed: the number of its opening, and of its
-    /// first program; and the number of its own program in full.
+    /// Block header in a page being programmed: the numbers of the block's opening and first
+    /// program, and the full number of this program.
     pub(crate) fn header_of(&self, flash: &Flash, it: &Programming) -> (u64, u64, u64) {
         let opening = self.blocks.sequence[it.block.at()];
         if self.is_filling(it.block) {

@@ -1,13 +1,13 @@
-//! The map from the flash alone: what a controller finds when it wakes without its memory.
+//! Rebuilds the map from the flash, as a controller does that has lost its memory.
 //!
 //! Of the programmed copies of a logical page the newest counts: the one with the largest order where
 //! an order per page is kept, else the one in the block opened last, and there the last. The second
 //! rule is right where a pool is one domain with one frontier, whose pages are written one behind the
 //! other; elsewhere a later copy may lie in a block that was opened earlier.
 //!
-//! Two things leave no trace: trims, so that a trimmed page that still lies in the flash is mapped
-//! again; and which of two copies the map meant while cold data moves into a worn block, which takes
-//! its numbers page by page. Either copy holds the same data.
+//! Two events leave no trace: trims, so that a trimmed page that still lies in the flash is mapped
+//! again; and which of two copies the map meant while cold data moves into a worn block, which
+//! takes its numbers page by page. Either copy holds the same data.
 
 use super::{Ftl, PageMap};
 use crate::flash::Flash;
@@ -110,7 +110,7 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
     rebuilt
 }
 
-/// Maps the logical pages of a block to it that are newer there than what was found of them so far.
+/// Maps the logical pages of a block that are newer than the copies found so far.
 fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Block) {
     for page in 0..flash.programmed(block).min(geometry.data_pages) {
         let ppn = geometry.ppn(block, page);
@@ -134,7 +134,7 @@ fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
 }
 
 impl Ftl {
-    /// True if the flash alone shows the newest copy of each page: by an order per page, or because
+    /// True if the flash identifies the newest copy of each page: by an order per page, or because
     /// the pages of a pool are written one behind the other.
     pub(crate) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
@@ -162,7 +162,7 @@ mod tests {
     use crate::config::{
         Cleaning, Frontiers, Levelling, LevellingRule, Persistence, SsdConfig, Wear,
     };
-    use crate::device::building::go_on;
+    use crate::device::building::proceed;
     use engine::{Random, Xoshiro256};
 
     /// Worn blocks are filled with cold data, and two frontiers mix the ages of blocks.
@@ -197,7 +197,7 @@ mod tests {
         let config = config();
         let geometry = Geometry::new(&config).unwrap();
         let (mut ftl, mut flash) =
-            Ftl::new(&config, &geometry, 1, &mut go_on).continue_value().unwrap();
+            Ftl::new(&config, &geometry, 1, &mut proceed).continue_value().unwrap();
         let random = &mut Xoshiro256::new(1, 0);
         let hot = geometry.exported_pages() / 4;
         // A block is filled within 2^32 programs of its opening: no leap is longer.

@@ -1,8 +1,7 @@
-//! Reclaim groups: where a write goes that names none, and what a group has room for.
+//! Reclaim groups: the group of writes without a placement, and the capacity of a group.
 //!
-//! A reclaim group is a pool of domains to everything else, and a domain never gives a page away:
-//! so copies stay in their group by themselves, and a group wears out as a pool does. The rest is
-//! here.
+//! To other modules a reclaim group is a pool of domains. Pages never leave their domain, so copies
+//! stay in their group, and a group wears out like a pool. The rest is here.
 
 use super::Ftl;
 use crate::ids::{Block, Domain, Lpn, PoolId};
@@ -42,7 +41,7 @@ impl Ftl {
         }
     }
 
-    /// The reclaim group in which a page lies; the first of one that lies nowhere.
+    /// The reclaim group of a page; the first one for an unmapped page.
     #[inline]
     pub fn group_of(&self, lpn: Lpn) -> PoolId {
         if self.has_groups() { self.found_in(lpn).unwrap_or(PoolId(0)) } else { PoolId(0) }
@@ -89,8 +88,8 @@ impl Ftl {
         self.domains_of_group(group).map(|domain| self.reclaimable_of(Domain(domain))).sum()
     }
 
-    /// True if a group holds its maximum of valid data: its share of what the drive exports, and of
-    /// its spare space what cleaning can do without, of which lost blocks take their part.
+    /// True if a group holds its maximum of valid data: its share of the exported capacity, plus
+    /// the spare space that cleaning does not need, less lost blocks.
     fn is_full_group(&self, group: PoolId) -> bool {
         let geometry = &self.geometry;
         let data = u64::from(geometry.data_pages);
@@ -146,7 +145,7 @@ impl Ftl {
         }
     }
 
-    /// Pages that lie in another reclaim group than the one that their writer named, and where they lie.
+    /// Pages outside the reclaim group named by their writer, with their locations.
     pub fn strays(&self) -> impl Iterator<Item = (Lpn, PoolId)> + '_ {
         let named =
             |lpn| self.fdp().filter(|_| self.has_groups()).and_then(|fdp| fdp.group_of(lpn));

@@ -20,8 +20,8 @@ pub enum Step {
 }
 
 impl Ftl {
-    /// Asks the policy for a victim in a low domain of a unit, the domains taking turns; when
-    /// nothing waits, also in one that idle time should help.
+    /// Lets the policy choose a victim in a low domain of a unit, round robin; in idle time also in
+    /// a domain that could use it.
     pub fn begin_cleaning(
         &mut self,
         flash: &Flash,
@@ -100,7 +100,7 @@ impl Ftl {
 
     /// The decision of a policy from outside the table; `None` once it has failed.
     ///
-    /// For as long as it is asked, the arrays are shared with it.
+    /// During its call it shares the arrays.
     fn ask(&mut self, policy: &Custom, flash: &Flash, domain: Domain) -> Option<Action> {
         if self.least_valid(domain) >= self.geometry.data_pages {
             return Some(Action::Rest);
@@ -204,7 +204,7 @@ impl Ftl {
     /// Completes a move that [`next_step`](Ftl::next_step) began.
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
         self.count_copy(programming.lpn);
-        if let Some(from) = programming.old.ppn().filter(|_| self.caring.is_some()) {
+        if let Some(from) = programming.old.ppn().filter(|_| self.refresh_queue.is_some()) {
             self.count_moved(self.geometry.block_of(from), 1);
         }
         if self.is_filling(programming.block) {

@@ -1,9 +1,9 @@
 //! Blocks written by the host with one bit per cell.
 //!
-//! Such a block is filled group by group as any other, but of each group only the first row holds data: the other
-//! rows of its word lines do not exist, and are padding to everything else. So a block holds a share of its pages,
-//! one in as many as a cell has bits, and takes a whole block from the free pool. Which blocks are such is known by
-//! the stream for which they were opened, which their headers say.
+//! Such a block is filled group by group as any other, but of each group only the first row holds
+//! data: the other rows of its word lines do not exist, and are padding to everything else. So a
+//! block holds a share of its pages, one in as many as a cell has bits, and takes a whole block
+//! from the free pool. Such blocks are recognised by their stream, which is in their headers.
 
 use super::planted::Slip;
 use super::slc_blocks::Slc;
@@ -111,7 +111,7 @@ impl Ftl {
     /// pages.
     pub fn slc_victim(&self, domain: Domain) -> Option<Block> {
         let block = self.oldest_slc(domain)?;
-        // A permanent cache block would gain nothing.
+        // Folding a permanent cache block would gain no space.
         let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed)
             && self.has_room_to_fold(domain, block);
         (gains && self.valid(block) <= self.least_valid(domain)).then_some(block)
@@ -131,7 +131,7 @@ impl Ftl {
                 self.is_slc(*block) && (all_are_fixed || !self.has_room_to_fold(domain, *block))
             };
             let Some(block) = victim.filter(is_hidden) else { break victim };
-            self.take_out(domain, block);
+            self.exclude(domain, block);
             hidden.push((block, false));
         };
         // In reverse, to restore the order of age.

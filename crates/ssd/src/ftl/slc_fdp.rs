@@ -19,7 +19,7 @@ impl Ftl {
         self.free.count(domain) as usize >= short
     }
 
-    /// A page was moved out of a block: of one of the cache it is counted by its own handle.
+    /// A page was moved out of a block; from a block of the cache it counts for its own handle.
     pub(super) fn count_folded_of(&mut self, lpn: Lpn, from: Block) {
         if self.folds_by_handle(from)
             && let Some(fdp) = self.fdp_mut()

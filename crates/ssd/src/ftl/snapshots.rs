@@ -3,8 +3,8 @@
 //! A snapshot is made by noting which pages are there. A page that lies where it did then is
 //! shared: Before the host overwrites or trims a shared page, its old copy becomes a page of the
 //! newest snapshot, under a separate number after those of the host. To everything else that is a
-//! page like others: it is valid, cleaning moves it, and its number is the one in the flash. An
-//! older snapshot has what it shared with a newer one there.
+//! page like others: it is valid, cleaning moves it, and its number is the one in the flash. Older
+//! snapshots share the pages of the next newer one.
 
 use super::map::PageMap;
 use crate::config::SsdConfig;
@@ -99,8 +99,8 @@ pub struct SnapshotsReport {
     pub table_bytes: u64,
     /// Existing snapshots, newest first.
     pub kept: Vec<SnapshotReport>,
-    /// True if handles of requests order them; no figure, but what decides whether handles say
-    /// anything.
+    /// True if handles of requests order snapshots. Not a figure: it decides about the meaning of
+    /// handles.
     #[serde(skip)]
     pub has_orders: bool,
 }
@@ -204,7 +204,8 @@ impl Snapshots {
         lpn.0 < self.exported && self.shared.has(lpn)
     }
 
-    /// A page of a pool is held under a number by snapshots alone; the flash gets that now, or once it is programmed.
+    /// A page of a pool is now held only by snapshots, under a separate number, which the flash
+    /// stores now or when the page is programmed.
     pub fn hold(
         &mut self,
         (pool, geometry): (PoolId, &Geometry),
@@ -247,7 +248,8 @@ impl Snapshots {
         self.unlabelled.get(&ppn.0).copied().filter(|own| map.holds(*own, ppn))
     }
 
-    /// Drops the oldest: what it held alone is worthless, under which number and where that lies. The others share nothing with it.
+    /// Drops the oldest snapshot; returns numbers and locations of the pages that only it held. The
+    /// others share nothing with it.
     pub fn drop_oldest(&mut self, map: &mut PageMap, geometry: &Geometry) -> Vec<(Lpn, Ppn)> {
         let gone = self.taken.pop_front().expect("there is one");
         let mut worthless = Vec::new();

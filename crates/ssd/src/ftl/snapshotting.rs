@@ -24,7 +24,8 @@ impl Ftl {
         }
     }
 
-    /// The host is going to overwrite or trim a page: the newest snapshot keeps what it shares.
+    /// The host is about to overwrite or trim a page: the newest snapshot takes over the shared
+    /// copy.
     #[inline]
     pub fn keep_shared(&mut self, flash: &mut Flash, lpn: Lpn) {
         if self.snapshots.is_some() {
@@ -47,8 +48,8 @@ impl Ftl {
         }
     }
 
-    /// True if a page of the host lies where it did when the newest snapshot was made: what the host writes to it gets
-    /// another place, in a write buffer too.
+    /// True if a host page has not moved since the newest snapshot, so that its next write needs
+    /// another location, also in a write buffer.
     #[inline]
     pub fn is_shared(&self, lpn: Lpn) -> bool {
         self.snapshots.as_ref().is_some_and(|it| it.is_shared(lpn))
@@ -59,7 +60,7 @@ impl Ftl {
         self.snapshots.as_ref().is_none_or(|it| !it.are_there())
     }
 
-    /// A page has been programmed, for which another number may be due.
+    /// A page has been programmed, and may need another number.
     pub fn label_programmed(&mut self, flash: &mut Flash, ppn: Ppn) {
         if let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.have_unlabelled()) {
             snapshots.label(&self.map, ppn, flash);

@@ -1,7 +1,7 @@
 //! Untimed writes through a write buffer, with cleaning alongside.
 //!
-//! As in timed runs, a group of a victim is cleaned whenever the host has written its gain: what
-//! the host supersedes meanwhile need not be moved. The content of the buffer is in
+//! As in timed runs, a group of a victim is cleaned whenever the host has written its gain, so
+//! pages superseded meanwhile need not be moved. The content of the buffer is in
 //! [`window`](super::window).
 
 use super::fast_forward::BATCH;
@@ -25,8 +25,8 @@ impl Ftl {
         self.window = shape.map(|shape| Window::new(shape, room, counts, streams));
     }
 
-    /// The drive rests: what untimed writes are in the middle of is over, the buffer is empty and no block is being
-    /// cleaned.
+    /// Brings the drive to rest: untimed writes are complete, the buffer is empty and no block is
+    /// being cleaned.
     #[inline]
     pub(crate) fn end_untimed(&mut self, flash: &mut Flash) {
         if self.window.as_ref().is_some_and(|window| window.is_used) {
@@ -267,8 +267,8 @@ impl Ftl {
         debug_assert!(levelling.is_none(), "no data follows into a block that was cold");
     }
 
-    /// Ends a victim without valid pages: what that means for the groups. Before an erasure a
-    /// buffer that a power cut empties is padded: of copies, and of what supersedes the rest.
+    /// Ends a victim without valid pages, and updates the groups. Before an erasure a volatile
+    /// buffer programs, with padding, the copies and the data that supersede the other pages.
     fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, source: Block, moved: u32) {
         let copies = self.tells_handles().then(|| self.stream_of_copies_from(source));
         let folds_by_handle = self.folds_by_handle(source);

@@ -45,8 +45,8 @@ pub(super) struct Victim {
 }
 
 impl Victim {
-    /// Host pages left before its next group is due: that is when they would be more of what it
-    /// gains than was moved of all its pages.
+    /// Host pages left before its next group is cleaned: cleaning keeps the moved share of its
+    /// pages equal to the used share of its gain.
     pub fn writes_before_due(&self, units: u32, data_pages: u32) -> u64 {
         let moved = u64::from(self.next) * u64::from(units);
         (moved * self.gains / u64::from(data_pages)).saturating_sub(self.written)

@@ -1,4 +1,4 @@
-//! Which handle wrote each page: of the host, and of the copies that are kept of it under other numbers.
+//! The handle that wrote each host page, and each copy kept under another number.
 
 use crate::ids::Lpn;
 
@@ -40,7 +40,7 @@ impl Writers {
         &self.of[..self.hosts]
     }
 
-    /// Takes up the writers of the pages of the host; there are no copies.
+    /// Restores the writers of the host pages; there are no copies.
     pub fn restore(&mut self, writers: &[u8]) {
         self.of[..self.hosts].copy_from_slice(writers);
         self.of[self.hosts..].fill(NOBODY);
@@ -51,7 +51,7 @@ impl Writers {
         self.displaced = Some((lpn, self.of(lpn)));
     }
 
-    /// A copy of a page is kept under a number of its own: of the handle that wrote it.
+    /// A copy of a page is kept under a separate number, for the handle that wrote it.
     pub fn keep(&mut self, lpn: Lpn, own: Lpn) {
         if self.of.is_empty() {
             return;

@@ -87,7 +87,7 @@ impl Ftl {
         }
     }
 
-    /// Stream of a page with a write buffer: its own, or where that has no room another. Pages with
+    /// Stream of a page with a write buffer: its own, or another if that has no room. Pages with
     /// frontiers of their own always find room there.
     #[inline]
     pub(crate) fn stream_with_room(&self, domain: Domain, stream: Stream) -> Stream {

@@ -26,7 +26,7 @@ impl Losses {
         !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
     }
 
-    /// Notes a partial write to an unreadable logical page; the rest of the page stays lost.
+    /// Records a partial write to an unreadable logical page; the rest of the page stays lost.
     pub fn begin_part(&mut self, lpn: u64) {
         *self.partial.entry(lpn).or_default() += 1;
     }

@@ -9,7 +9,7 @@
 //!
 //! `failing.rs` has dies and pages that fail, `losses.rs` the pages known to be lost, `forms.rs` the closed forms
 //! of losses; for a drive that is simulated in part, these are over its own word lines (`lines.rs`). A controller
-//! learns of old data only by reading: `patrol.rs` chooses the blocks, `wire/care.rs` acts, `ftl/caring.rs` moves
+//! learns of old data only by reading: `patrol.rs` chooses the blocks, `executor/refresh.rs` acts, `ftl/refresh.rs` moves
 //! the data.
 
 mod age;

@@ -22,7 +22,7 @@ impl Resumed {
     }
 
     /// Younger part of a block that contains a group, if any.
-    pub fn part_of(&self, block: Block, group: u32) -> Option<u32> {
+    pub fn younger_part(&self, block: Block, group: u32) -> Option<u32> {
         let parts = self.parts.get(&block.0)?;
         parts.iter().rev().find(|(from, _)| *from <= group).map(|(_, part)| *part)
     }
@@ -68,9 +68,9 @@ mod tests {
         assert_eq!(resumed.split(block, 4), 0);
         assert_eq!(resumed.split(block, 4), 0, "nothing was written since");
         assert_eq!(resumed.split(block, 9), 1);
-        let parts = [0, 3, 4, 8, 9, 20].map(|group| resumed.part_of(block, group));
+        let parts = [0, 3, 4, 8, 9, 20].map(|group| resumed.younger_part(block, group));
         assert_eq!(parts, [None, None, Some(0), Some(0), Some(1), Some(1)]);
-        assert_eq!(resumed.part_of(Block(2), 9), None);
+        assert_eq!(resumed.younger_part(Block(2), 9), None);
         resumed.forget(block);
         assert!(resumed.is_empty());
         assert!(resumed.split(Block(7), 1) < 2);

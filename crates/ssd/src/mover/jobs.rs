@@ -28,7 +28,7 @@ pub struct Jobs {
     /// Units whose erasure waits for a program elsewhere.
     barred: Vec<Unit>,
     config: Cleaning,
-    /// True if a cleaning unit runs nothing else, nor do its dependents.
+    /// True if a cleaning unit and its dependents run no other operation.
     cleans_alone: bool,
 }
 
@@ -49,7 +49,7 @@ impl Jobs {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// True if a cleaning unit runs nothing else until its victim is erased.
+    /// True if a cleaning unit runs no other operation until its victim is erased.
     #[inline]
     pub fn block(&self) -> bool {
         self.config.time == CleaningTime::Blocking
@@ -73,8 +73,8 @@ impl Jobs {
         if self.config.copy_back { OpKind::CopyBack } else { OpKind::Move }
     }
 
-    /// True if a unit that is `low` on erased blocks begins to clean, or one that could use the time in which
-    /// nothing waits.
+    /// True if a unit begins to clean: it is `low` on erased blocks, or idle and could use the
+    /// time.
     #[inline]
     pub fn begin(&self, low: bool, waiting: bool, idle: impl Fn() -> bool) -> bool {
         let begins = low && (waiting || self.config.background || !self.block());
@@ -176,8 +176,8 @@ impl Jobs {
         self.end_operation(to, now);
     }
 
-    /// The erasure of a unit has to wait. Blocking cleaning keeps holding its unit, and counts the wait; else
-    /// the unit serves what else there is.
+    /// The erasure of a unit has to wait. Blocking cleaning keeps its unit, and counts the wait;
+    /// else the unit serves other operations.
     pub fn bar(&mut self, unit: Unit, now: Time) {
         if !self.barred.contains(&unit) {
             self.barred.push(unit);
@@ -201,7 +201,7 @@ impl Jobs {
         !self.barred.is_empty()
     }
 
-    /// Takes the units with waiting erasures, to ask them again.
+    /// Takes the units with waiting erasures, to poll them again.
     pub fn take_barred(&mut self, now: Time) -> Vec<Unit> {
         let units = std::mem::take(&mut self.barred);
         if self.block() {

@@ -2,7 +2,7 @@
 
 use super::{Jobs, Mover};
 use crate::config::{CleaningTime, SsdConfig};
-use crate::device::building::go_on;
+use crate::device::building::proceed;
 use crate::ftl::Ftl;
 use crate::ids::{Domain, Unit};
 use crate::shape::Geometry;
@@ -22,7 +22,7 @@ fn a_victim_is_read_group_by_group_and_erased_on_all_its_dies() {
     config.buffer.size = Size::from_bytes(1 << 20);
     let geometry = Geometry::new(&config).expect("it is possible");
     let shape = geometry.groups.expect("it has a buffer");
-    let filled = Ftl::new(&config, &geometry, 0, &mut go_on).continue_value();
+    let filled = Ftl::new(&config, &geometry, 0, &mut proceed).continue_value();
     let (mut ftl, mut flash) = filled.expect("nobody interrupts");
     ftl.overwrite_untimed(&mut flash, &(0..16).collect::<Vec<u64>>());
     let mut mover = Mover::new(&config, &geometry, shape);

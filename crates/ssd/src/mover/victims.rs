@@ -18,7 +18,7 @@ struct Victim {
     reading: u32,
 }
 
-/// A block being erased, or due for erasure.
+/// A block being erased, or waiting for erasure.
 #[derive(Debug, Clone, Copy)]
 struct Erasing {
     job: Relocation,
@@ -58,15 +58,15 @@ pub struct Mover {
     blocks_per_domain: u32,
     /// Rows of a batch, at most.
     most_rows: u32,
-    /// The buffer survives power cuts: erasures wait for nothing.
+    /// The buffer survives power cuts, so erasures need not wait.
     protected: bool,
     /// Victims by domain.
     victims: Vec<Option<Victim>>,
     erasing: Slots<Erasing>,
     /// Batches in progress by die.
     collecting: Vec<u32>,
-    /// Domains that are to be cleaned, the last first; and something was programmed for which erasures may have
-    /// waited. Empty between events.
+    /// Domains to clean, the last first; and true if a program has ended for which erasures may
+    /// wait. Empty between events.
     asked: Vec<Domain>,
     has_programmed: bool,
 }
@@ -257,7 +257,7 @@ impl Mover {
         victim.job.note_moved(moved);
     }
 
-    /// The victim of a domain, once read completely: it is none any more, and due for erasure.
+    /// Takes the completely read victim of a domain, which then waits for erasure.
     pub fn take_read(&mut self, domain: Domain) -> Option<Relocation> {
         let Some(Victim { job, next, reading: 0 }) = self.victims[domain.at()] else { return None };
         if next < self.shape.per_block {

@@ -29,8 +29,8 @@ pub(crate) const LARGEST: u64 = (1 << 40) - 1;
 
 /// A table of numbers, 0 by default.
 ///
-/// Numbers of a wide table lie beyond an empty narrow one: the comparison that keeps a narrow table
-/// from being read past its end tells the two apart, so that it pays nothing for the other.
+/// A wide table has an empty narrow one: the bounds check of the narrow table also tells them
+/// apart, so that narrow tables pay nothing for wide ones.
 #[derive(Debug)]
 pub struct Numbers {
     /// Numbers below 2^32.
@@ -39,8 +39,8 @@ pub struct Numbers {
     wide: Option<Wide>,
 }
 
-/// A table of 40-bit numbers, in pieces allocated on the first write: as a whole it could be larger
-/// than what the system hands out at once.
+/// A table of 40-bit numbers, in pieces allocated on the first write: as a whole it could exceed
+/// the largest allocation of the system.
 #[derive(Debug)]
 struct Wide {
     length: u64,
@@ -90,8 +90,8 @@ impl Numbers {
         Numbers { narrow, wide: None }
     }
 
-    /// Most of the numbers will be set, so that a large table takes no more memory in large pages; to be said before
-    /// the first is.
+    /// Announces, before the first write, that most numbers will be set, so that large pages cost a
+    /// large table no memory.
     pub fn expect_all(&mut self) {
         memory::large_pages_where_full(&mut self.narrow);
     }

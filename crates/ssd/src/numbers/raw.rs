@@ -112,7 +112,7 @@ impl PageTable {
 }
 
 impl Numbers {
-    /// Takes the table out of its place, which has an empty one then.
+    /// Takes the table, and leaves an empty one.
     pub fn lend(&mut self) -> PageTable {
         let empty = Numbers::new(0, self.is_wide());
         PageTable(std::mem::replace(self, empty))

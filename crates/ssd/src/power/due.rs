@@ -25,7 +25,7 @@ impl Ssd {
         self.clock.call(at, Event::Power(DUE));
     }
 
-    /// Starts a due checkpoint.
+    /// Starts a checkpoint if its time has come.
     pub(super) fn begin_checkpoint(&mut self) {
         let programs = self.seen().open_programs(&self.ftl, self.clock.now);
         let power = self.power.as_mut().expect("it has checkpoints");

@@ -1,6 +1,6 @@
 //! Compares the data that must survive a cut with the recovered data.
 //!
-//! The drive's map before the cut tells the newest copy of each page, and the programs in progress.
+//! The drive's map before the cut has the newest copy of each page, and the programs in progress.
 //! The newest programmed copy must be found, or one whose program was in progress.
 
 use super::state::{Power, State};

@@ -94,13 +94,13 @@ impl Reader {
         }
         self.busy = 0;
         for lane in 0..self.lanes() {
-            self.busy += u32::from(self.go_on(lane, clock));
+            self.busy += u32::from(self.proceed(lane, clock));
         }
         self.busy > 0
     }
 
     /// Starts the next step of a lane. Returns false without one.
-    fn go_on(&mut self, lane: u32, clock: &mut Clock) -> bool {
+    fn proceed(&mut self, lane: u32, clock: &mut Clock) -> bool {
         let list = &mut self.left[lane as usize];
         let Some((step, count)) = list.last_mut() else { return false };
         let plan = PlanId(*step as u32);
@@ -121,7 +121,7 @@ impl Reader {
                 false
             }
             StageEnd::Finished(_) => {
-                if !self.go_on(lane, clock) {
+                if !self.proceed(lane, clock) {
                     self.busy -= 1;
                 }
                 self.busy == 0

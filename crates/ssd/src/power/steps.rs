@@ -272,11 +272,11 @@ impl Power {
             let domain = geometry.domain_of(block);
             let loose: Vec<_> =
                 short.loose.iter().filter(|it| self.group_reads(it.reading)).collect();
-            let goes_on = geometry.groups.is_none()
+            let continues = geometry.groups.is_none()
                 && Bug::ProgramsOn.is_planted()
                 && read.is_none()
                 && short.pages > 0;
-            if goes_on && open.insert(domain) {
+            if continues && open.insert(domain) {
                 continue;
             }
             flash.close(block, read);

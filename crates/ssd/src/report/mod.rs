@@ -244,7 +244,7 @@ pub struct WearReport {
     pub retired_blocks: u32,
     /// Remaining spare blocks of the pool with the least spare space.
     pub spare_blocks: u32,
-    /// True once a pool's spare space is used up, so that the drive accepts no more writes.
+    /// True once a pool's spare space is used up, so that the drive rejects writes.
     pub ended: bool,
     /// Blocks by remaining erases / mean remaining erases, in steps of 10 %; the last step includes
     /// all above.
@@ -441,7 +441,7 @@ impl UnitReport {
 
 impl WearReport {
     /// Results section `wear`. Members of an array have the same number of blocks, so means of
-    /// means are means. Remaining life of a block is relative to its own member's mean.
+    /// means are means. Remaining life of a block is relative to the mean of its member.
     fn section(&self) -> Report {
         let steps = |counts: &[u64]| Field::Histogram(counts.to_vec());
         section! {

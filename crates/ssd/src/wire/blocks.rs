@@ -144,9 +144,9 @@ impl Ssd {
 
     /// Completes a request when the content of blocks has been evicted.
     fn flush_blocks(&mut self, slot: Slot, blocks: Range<u64>) {
-        let staying = self.block_buffer().staying(&blocks);
+        let not_evicted = self.block_buffer().not_evicted(&blocks);
         self.block_buffer().add_barrier(slot, blocks);
-        for place in staying {
+        for place in not_evicted {
             self.block_leaves(place);
         }
     }
@@ -160,7 +160,7 @@ impl Ssd {
 
     /// Writes all blocks to the flash at a shutdown.
     pub(crate) fn empty_blocks(&mut self) {
-        for place in self.block_buffer().staying(&(0..u64::MAX)) {
+        for place in self.block_buffer().not_evicted(&(0..u64::MAX)) {
             self.block_leaves(place);
         }
         self.look_after_blocks();
@@ -185,7 +185,7 @@ impl Ssd {
         }
     }
 
-    /// Page requests of the block buffer have ended: what follows.
+    /// Handles completed page requests of the block buffer.
     fn end_jobs_of_blocks(&mut self) {
         while let Some(number) = self.block_buffer().next_ended() {
             self.page_of_blocks_done(number);

@@ -1,4 +1,4 @@
-//! Requests on a drive with a partly cached map: what they look up is read before anything else.
+//! Requests on a drive with a partly cached map: missing map pages are read first.
 
 use crate::Ssd;
 use crate::cache::MapReads;
@@ -14,7 +14,8 @@ impl Ssd {
         self.map.as_mut().expect("the drive has a map cache")
     }
 
-    /// The controller has processed a read or write: it begins when all that it looks up in the map is there.
+    /// The controller has processed a read or write, which begins once all its map pages are
+    /// cached.
     pub fn begin_mapped(&mut self, slot: Slot, request: &Request) {
         let pages = front::touched(self.ftl.geometry(), request);
         let reads = self.map.as_mut().expect("the drive has a map cache");
@@ -112,7 +113,7 @@ impl Ssd {
     }
 
     fn program_map(&mut self) {
-        let unit = self.map_reads().next_place();
+        let unit = self.map_reads().next_unit();
         let (executor, mut cx) = self.executor();
         executor.program_map(unit, &mut cx);
     }

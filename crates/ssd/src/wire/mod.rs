@@ -1,5 +1,5 @@
-//! Features between the front and the [executor](super::executor): `blocks.rs`, `map.rs`, `snapshots.rs` and
-//! `placement.rs` have one each, `own.rs` what concerns the whole drive.
+//! Features between the front and the [executor](super::executor): `blocks.rs`, `map.rs`,
+//! `snapshots.rs` and `placement.rs` have one each, `own.rs` has operations of the whole drive.
 
 mod blocks;
 mod map;

@@ -4,11 +4,11 @@ use crate::Ssd;
 use engine::{Op, Request};
 
 impl Ssd {
-    /// Gives up the open units of a handle: the rest of each is padded. Behind a write buffer that
-    /// goes its way like all programs; without one the drive does it while it rests, and at once.
+    /// Gives up the open units of a handle: the rest of each is padded. With a write buffer this is
+    /// a program like others; without one it happens at once, while the drive is idle.
     ///
     /// # Errors
-    /// Where there is no such handle, or the drive does not rest.
+    /// If there is no such handle, or the drive is not idle.
     pub fn end_units(&mut self, handle: u32) -> Result<(), String> {
         let handles = self.ftl.fdp().map(crate::ftl::Fdp::count);
         let handles = handles.ok_or("the device has no placement handles (device.fdp.handles)")?;

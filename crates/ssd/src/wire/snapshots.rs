@@ -1,10 +1,9 @@
 //! Requests on a drive that keeps snapshots.
 //!
-//! A snapshot has what has its place in the flash at the instant at which it is made, be that
-//! programmed or not. A page of a write that waits for its unit, or for room in the write buffer,
-//! gets its place later: the snapshot has its former content, and the superseded page is kept
-//! before it is placed. So of a write that is not answered yet a snapshot may have some pages and
-//! not the others; of one that is answered it has all.
+//! A snapshot has the pages that have a location in the flash when it is made, programmed or not. A
+//! page of a write that waits for its unit, or for room in the write buffer, gets its place later:
+//! the snapshot has its former content, and the superseded page is kept before it is placed. So it
+//! may have some pages of an unacknowledged write, and has all pages of an acknowledged one.
 
 use crate::config::Order;
 use crate::device::kit::slots::Slot;
@@ -16,8 +15,8 @@ use crate::{Ssd, front};
 use engine::{Op, Request, Status};
 
 impl Ssd {
-    /// The controller has processed a read or write: a snapshot may be due before or ordered with it, and what a queue
-    /// reads may be one.
+    /// The controller has processed a read or write, which may trigger or order a snapshot, or read
+    /// one.
     pub fn begin_kept(&mut self, slot: Slot, request: &Request) {
         self.snapshot_before(request);
         let back = self.snapshot_read_by(request);

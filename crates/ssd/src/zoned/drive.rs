@@ -566,7 +566,7 @@ impl Device for ZonedDrive {
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(event) = self.clock.go_on(to) {
+        while let Some(event) = self.clock.proceed(to) {
             self.happens(event);
         }
         self.clock.go_to(to);

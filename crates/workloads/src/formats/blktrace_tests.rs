@@ -106,10 +106,10 @@ fn all_of(source: &mut dyn Source) -> All {
     let (mut found, mut counted) = (Vec::new(), Counted::default());
     loop {
         let mut batch = Batch::default();
-        let goes_on = source.read(&mut batch).unwrap();
+        let continues = source.read(&mut batch).unwrap();
         found.extend((0..batch.records.len()).map(|at| (batch.records[at], batch.number_of(at))));
         batch.notes.count_into(&mut counted, usize::MAX);
-        if !goes_on {
+        if !continues {
             return (found, counted.all().to_vec());
         }
     }

@@ -260,7 +260,7 @@ impl Job {
     }
 
     /// Starts the next checkpoint or restart, or ends the job.
-    fn go_on(&mut self, now: Time) {
+    fn proceed(&mut self, now: Time) {
         if self.done < self.options.checkpoints {
             let at = now.max(self.begun.saturating_add(self.period_ns.unwrap_or(0)));
             self.times.between_ns += at - self.begun;
@@ -278,7 +278,7 @@ impl Job {
         if self.phase == Phase::Reading {
             self.times.reading_ns += took;
             self.restarted += 1;
-            self.go_on(now);
+            self.proceed(now);
             return;
         }
         self.times.writing_ns += took;
@@ -299,7 +299,7 @@ impl Job {
                 self.allocator.give(extent);
             }
         }
-        self.go_on(now);
+        self.proceed(now);
     }
 
     /// Appends the requests of a rank's next file.
@@ -349,7 +349,7 @@ impl Steps for Job {
             for extent in std::mem::take(&mut self.dying) {
                 self.allocator.give(extent);
             }
-            self.go_on(now);
+            self.proceed(now);
             return true;
         }
         let rank = &mut self.ranks[chain];

@@ -300,7 +300,7 @@ impl Workload for Load {
         }
         let numbered = self.phases.iter().zip(0..);
         numbered
-            .map(|(name, n)| Class { name: name.clone(), queues: n..n + 1, in_turn: true })
+            .map(|(name, n)| Class { name: name.clone(), queues: n..n + 1, has_own_period: true })
             .collect()
     }
 

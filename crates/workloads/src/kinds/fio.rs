@@ -303,7 +303,7 @@ impl Workload for JobFile {
         }
         let numbered = self.names.iter().zip(0..);
         numbered
-            .map(|(name, n)| Class { name: name.clone(), queues: n..n + 1, in_turn: true })
+            .map(|(name, n)| Class { name: name.clone(), queues: n..n + 1, has_own_period: true })
             .collect()
     }
 

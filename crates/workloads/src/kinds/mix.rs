@@ -345,10 +345,10 @@ impl Workload for Mixture {
         let of_part = |(part, number): (&Part, u32)| {
             let first = u32::from(part.first_queue);
             let classes = part.workload.classes().into_iter();
-            classes.map(move |Class { name, queues, in_turn }| Class {
+            classes.map(move |Class { name, queues, has_own_period }| Class {
                 name: format!("stream {number} {name}"),
                 queues: first + queues.start..first + queues.end,
-                in_turn,
+                has_own_period,
             })
         };
         numbered.flat_map(of_part).collect()

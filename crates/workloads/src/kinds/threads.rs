@@ -147,7 +147,7 @@ impl Load {
             class: Class {
                 name: name.to_owned(),
                 queues: first..first + config.threads,
-                in_turn: false,
+                has_own_period: false,
             },
             pattern,
             arrivals: config.arrivals,

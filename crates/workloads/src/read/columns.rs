@@ -179,12 +179,12 @@ impl FromStr for Columns {
             }
         }
         let parts: Result<Vec<Part>, String> =
-            parts.into_iter().map(|(role, value)| part_of(role, &value)).collect();
+            parts.into_iter().map(|(role, value)| parse_part(role, &value)).collect();
         parts.map(Columns).or_else(refuse)
     }
 }
 
-fn part_of(role: Role, text: &str) -> Result<Part, String> {
+fn parse_part(role: Role, text: &str) -> Result<Part, String> {
     let is_unit: fn(&str) -> bool = match role {
         Role::Time | Role::End | Role::Latency | Role::Queued => |unit| time_unit(unit).is_some(),
         Role::Offset | Role::Size => |unit| size_unit(unit).is_some(),

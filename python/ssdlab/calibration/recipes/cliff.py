@@ -76,20 +76,25 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
             "faster: no SLC cache is seen"
         )
     fast, direct = pieces[:2]
-    found.add("cache", _met(fast, direct), "B", "C, capacity of the cache of an empty drive")
+    found.add(
+        "cache",
+        _crossing(fast, direct),
+        "B",
+        "C, capacity of the cache of an empty drive",
+    )
     found.add("fast", _rate(fast), "B/s", "writes into the cache")
     found.add("direct", _rate(direct), "B/s", "B_d, writes when it is full")
     forced = pieces[2] if len(pieces) > 2 and rates[2] < rates[1] else None
     if forced is not None:
         before = sum(amount for _, amount in fast)
-        at = tuple(before + it for it in _met(direct, forced))
+        at = tuple(before + it for it in _crossing(direct, forced))
         found.add("native_end", (at[0], at[1], at[2]), "B", "written until space must be folded")
         found.add("forced", _rate(forced), "B/s", "writes that wait for folds")
         folds = _forced_fold(direct, forced, settings["bits"])
         found.add("forced_fold", folds, "B/s", "fold rate behind it, 1/(bits-1) bytes a byte")
     else:
         found.notes.append("fill ends before writes wait for folds: no rate of forced folds")
-    _rests(directory, time_scale, (fast, direct), found)
+    _recovery(directory, time_scale, (fast, direct), found)
     values = {it.name: it.value for it in found.quantities}
     found.keys["device.slc_cache.limit"] = f"{values['cache'] / 1e6:.0f}MB"
     if "fold" in values:
@@ -123,7 +128,7 @@ def _bytes_at(first: float, second: float, both: Samples) -> float:
     return min(amount, max(0.0, first * (amount - second * seconds) / (first - second)))
 
 
-def _met(one: Samples, other: Samples) -> tuple[float, float, float]:
+def _crossing(one: Samples, other: Samples) -> tuple[float, float, float]:
     """Bytes written at the first rate, interpolated within a sample."""
     both = [*one, *other]
 
@@ -149,7 +154,7 @@ def _forced_fold(direct: Samples, forced: Samples, bits: float) -> tuple[float, 
     return interval(of([rate(it) for it in pieces]), drawn)
 
 
-def _rests(
+def _recovery(
     directory: Path,
     time_scale: float,
     pieces: tuple[Samples, Samples],
@@ -197,7 +202,7 @@ def _rests(
             rate(_inner(it)) if draw is None else rate(numbers.drawn(_inner(it), draw))
             for it in pieces
         ]
-        given = [_bytes_at(drawn[0], _own(drawn, it), it) for _, it in points]
+        given = [_bytes_at(drawn[0], _rate_beyond_cache(drawn, it), it) for _, it in points]
         begin, slope = numbers.line(rests, given)
         return None if slope <= 0 else (slope, -begin / slope)
 
@@ -209,7 +214,7 @@ def _rests(
     drawn = [it for it in (of(random.Random(n)) for n in range(numbers.DRAWS)) if it is not None]
     _, low, high = interval(slope, [it for it, _ in drawn])
     half = numbers.slope_interval(
-        rests, [_bytes_at(rates[0], _own(rates, it), it) for _, it in points]
+        rests, [_bytes_at(rates[0], _rate_beyond_cache(rates, it), it) for _, it in points]
     )
     bounds = (slope, min(low, slope - half), max(high, slope + half))
     found.add("fold", bounds, "B/s", "f, cache recovered per second of idle time")
@@ -219,7 +224,7 @@ def _rests(
     found.add("fold_after", interval(after, afters), "s", "rest before that begins")
 
 
-def _own(rates: Sequence[float], samples: Samples) -> float:
+def _rate_beyond_cache(rates: Sequence[float], samples: Samples) -> float:
     """Write rate beyond the cache after a rest; concurrent folding may lower it."""
     # The last sample may be incomplete.
     late = samples[-max(FEWEST, len(samples) // 4) - 1 : -1]

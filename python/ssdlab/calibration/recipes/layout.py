@@ -196,7 +196,7 @@ def _buffer(directory: Path, time_scale: float, found: Found) -> None:
 
 
 def _spare(directory: Path, found: Found) -> None:
-    samples = _thinned(latencies(directory, "spare"))
+    samples = _samples(latencies(directory, "spare"))
     rates = [amount / seconds for seconds, amount in samples]
     fresh = statistics.median(rates[: max(5, len(rates) // 20)])
     width = min(len(rates), max(5, len(rates) // 40))
@@ -213,7 +213,7 @@ def _spare(directory: Path, found: Found) -> None:
     found.add("spare", _certain(written, samples[position][1]), "B", subject)
 
 
-def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:
+def _samples(writes: list[Latency]) -> list[tuple[float, float]]:
     """Seconds and bytes of the needed number of samples of equal size."""
     each = max(FEWEST_WRITES, len(writes) // MOST_SAMPLES)
     found, before = [], 0.0

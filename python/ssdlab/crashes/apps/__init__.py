@@ -58,7 +58,7 @@ class App:
     place: str = EXT4
     size: str = "32MiB"
     programs: Sequence[str] = ()
-    lacking: Callable[[], str | None] = lambda: None
+    unavailable: Callable[[], str | None] = lambda: None
     """Reason why it cannot run here, besides missing programs; None if it can."""
 
 

@@ -19,7 +19,7 @@ FILE_SYSTEMS = Path("/proc/filesystems")
 UNCORRECTED = re.compile(r"uncorrectable_errors:\s*(\d+)")
 
 
-def lacking() -> str | None:
+def unavailable() -> str | None:
     """Reason why it cannot be mounted."""
     if namespace.find("modprobe") is not None:
         subprocess.run(["modprobe", "btrfs"], capture_output=True, env=namespace.environment())
@@ -77,5 +77,5 @@ APP = App(
     place=LOOP,
     size="192MiB",  # the minimum size of mkfs.btrfs for two copies
     programs=("mkfs.btrfs", "btrfs"),
-    lacking=lacking,
+    unavailable=unavailable,
 )

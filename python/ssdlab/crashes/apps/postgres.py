@@ -59,7 +59,7 @@ SELECT bt_index_check(i.indexrelid, true) FROM pg_index i
 """
 
 
-def lacking() -> str | None:
+def unavailable() -> str | None:
     """Reason why PostgreSQL cannot run here; None if it can."""
     if _user() is None:
         return f"PostgreSQL refuses to run as root, and there is no user {' or '.join(USERS)}"
@@ -222,5 +222,5 @@ APP = App(
     check=check,
     size="128MiB",
     programs=("postgres", "initdb", "psql", "setpriv"),
-    lacking=lacking,
+    unavailable=unavailable,
 )

@@ -192,7 +192,7 @@ pub struct Arbiter {
 
 impl Arbiter {
     /// An arbiter of queues of one class.
-    pub fn in_turn(queues: usize, burst: u32) -> Self {
+    pub fn round_robin(queues: usize, burst: u32) -> Self {
         Arbiter::weighted(queues, burst, &Priorities::medium(), Weights([0; 3]))
     }
 
@@ -313,13 +313,13 @@ mod tests {
     fn saturated_queues_of_a_class_share_to_a_burst() {
         for burst in [1, 4, 32] {
             for queues in [1, 2, 7] {
-                let served = saturated(&mut Arbiter::in_turn(queues, burst), 1001);
+                let served = saturated(&mut Arbiter::round_robin(queues, burst), 1001);
                 let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
                 assert!(most - least <= burst, "{burst}: {served:?}");
             }
         }
         // Without a limit the first queue keeps its turn while it has requests.
-        assert_eq!(saturated(&mut Arbiter::in_turn(3, u32::MAX), 100), [100, 0, 0]);
+        assert_eq!(saturated(&mut Arbiter::round_robin(3, u32::MAX), 100), [100, 0, 0]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl InOrder {
         &mut self.queues[usize::from(queue) % count]
     }
 
-    /// A request has come to the device.
+    /// A request has reached the device.
     pub fn came(&mut self, slot: Slot, queue: u16) {
         self.of_queue(queue).push_back(slot);
         if self.is_ready.len() <= slot as usize {

@@ -13,7 +13,8 @@ use engine::{Lba, Request, SECTOR_BYTES, Time};
 use options::Bandwidth;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Data that a trim sends to the device: its list of ranges, a sector as ATA has it (ACS-4, "DATA SET MANAGEMENT").
+/// Data that a trim sends to the device: its list of ranges, a sector in ATA (ACS-4, "DATA SET
+/// MANAGEMENT").
 pub const TRIM_BYTES: u64 = SECTOR_BYTES;
 
 /// Next action of the link.
@@ -110,7 +111,7 @@ impl Link {
     /// True if a request with `bytes` of data that is sent at `now` is at the flash at once, and before
     /// anything else crosses: then it can pass by the link.
     #[inline]
-    pub fn lets_pass(&self, bytes: u64, now: Time) -> bool {
+    pub fn may_pass(&self, bytes: u64, now: Time) -> bool {
         if self.is_instant {
             return self.is_clear();
         }
@@ -303,7 +304,7 @@ impl HostQueue {
             HostOrder::Clook => {
                 HostQueue::Clook { waiting: BTreeMap::new(), arrivals: 0, last: Lba(0) }
             }
-            HostOrder::RoundRobin => HostQueue::InTurn(Box::new(Arbiter::in_turn(
+            HostOrder::RoundRobin => HostQueue::InTurn(Box::new(Arbiter::round_robin(
                 config.queues as usize,
                 config.burst.requests(),
             ))),
@@ -343,7 +344,7 @@ impl HostQueue {
         }
     }
 
-    /// A request has been sent, from the queue or past it, after it had waited so long.
+    /// A request has been sent, from the queue or past it, after waiting for `waited`.
     #[inline]
     pub fn sent(&mut self, request: &Request, waited: Time) {
         match self {

@@ -1,4 +1,4 @@
-//! The requests inside a device, each under a number that stays its own while it is there.
+//! The requests inside a device, each with a slot number that is stable until its removal.
 //!
 //! A number that has become free is given out again, the last one first, so a device in use allocates
 //! nothing.
@@ -28,7 +28,7 @@ impl<T: Copy> Slots<T> {
         Slots::default()
     }
 
-    /// Takes in a value; the slot is its own until it is removed.
+    /// Stores a value; its slot is not reused before its removal.
     #[inline]
     pub fn insert(&mut self, value: T) -> Slot {
         if let Some(slot) = self.free.pop() {

@@ -1,5 +1,5 @@
-//! Pages of a drive without a write buffer whose data age: how long a unit reads them, and losses, which stay
-//! known. A page of the flash is then a logical page.
+//! Ageing data of a drive without a write buffer: read times, and losses, which are remembered. A
+//! page of the flash is then a logical page.
 
 use super::{Cx, Direct};
 use crate::cache::PageId;
@@ -70,8 +70,8 @@ impl Direct {
         is_lost && page.work == PageWork::Read
     }
 
-    /// A page has been programmed. A copy of lost data is lost, and the rest of a page that was written in part; what
-    /// was written in full is as good as new.
+    /// A page has been programmed. A copy of lost data is lost, and so is the rest of a partly
+    /// written page; a full write heals.
     pub(super) fn note_aged_program(work: Option<PageWork>, it: Programming, cx: &mut Cx<'_>) {
         let is_written =
             matches!(work, Some(PageWork::Write | PageWork::Merge | PageWork::MergeAcross));

@@ -1,8 +1,9 @@
 //! Copies between two packages of a gang.
 //!
-//! Section 2.2 and Figure 2 of the 2008 paper: what one of them shifts out, the other shifts in at the same
-//! time, so that a page crosses the bus once. The source is free again when its page has crossed, and the
-//! next page may follow at once: with enough planes on both sides a page arrives in every transfer time.
+//! Section 2.2 and Figure 2 of the 2008 paper: the destination shifts a page in while the source
+//! shifts it out, so that it crosses the bus once. The source is free again when its page has
+//! crossed, and the next page may follow at once: with enough planes on both sides a page arrives
+//! in every transfer time.
 
 use super::{Cx, Direct};
 use crate::ftl::Programming;

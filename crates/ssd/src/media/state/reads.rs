@@ -183,7 +183,7 @@ impl Media {
         if !self.cells[page.block.at()].is_split() {
             return page.block.at();
         }
-        let part = self.resumed.part_of(page.block, page.group);
+        let part = self.resumed.younger_part(page.block, page.group);
         part.map_or(page.block.at(), |part| (self.blocks + part) as usize)
     }
 

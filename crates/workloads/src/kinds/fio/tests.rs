@@ -218,7 +218,7 @@ fn what_a_stonewall_keeps_apart_has_a_class_and_a_queue_of_its_own() {
     let found = build(job).unwrap().classes();
     let names: Vec<&str> = found.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(names, ["a", "a 2"]);
-    assert!(found.iter().all(|class| class.in_turn));
+    assert!(found.iter().all(|class| class.has_own_period));
     let queues: Vec<u16> = run(job, 10_000).iter().map(|a| a.request.queue).collect();
     assert_eq!(queues, [0, 0, 0, 0, 1, 1, 1, 1]);
     assert!(build("[a]\nsize=8k\n[b]\nsize=8k").unwrap().classes().is_empty());

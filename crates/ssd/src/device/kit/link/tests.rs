@@ -113,7 +113,7 @@ fn what_passes_by_the_link_would_have_crossed_it_first() {
                 link.answer(3, 0);
             }
             let now = if case & 16 != 0 { 350 } else { 50 };
-            let (passes, is_idle) = (link.lets_pass(0, now), link.is_idle(now));
+            let (passes, is_idle) = (link.may_pass(0, now), link.is_idle(now));
             assert_eq!(is_idle, turns(&mut link.clone(), now).is_empty(), "{case}");
             link.send(4, 0, now);
             let crossed = turns(&mut link, now);

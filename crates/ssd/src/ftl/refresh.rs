@@ -1,20 +1,20 @@
 //! Blocks moved to preserve their data: old blocks, blocks read often, and blocks with a failed
 //! program.
 
-use super::care::{Care, Caring};
+use super::refresh_queue::{MoveReason, RefreshQueue};
 use super::{Ftl, Reason, Relocation};
 use crate::flash::Flash;
 use crate::ids::{Block, BlockState, Domain, Unit};
 
 impl Ftl {
-    fn caring_mut(&mut self) -> Option<&mut Caring> {
-        self.caring.as_deref_mut()
+    fn refresh_queue_mut(&mut self) -> Option<&mut RefreshQueue> {
+        self.refresh_queue.as_deref_mut()
     }
 
     /// True if data are refreshed or reclaimed.
     #[inline]
     pub fn cares(&self) -> bool {
-        self.caring.is_some()
+        self.refresh_queue.is_some()
     }
 
     /// True for a full, inactive block.
@@ -23,29 +23,30 @@ impl Ftl {
     }
 
     /// The data of a block are to be moved.
-    pub fn mark(&mut self, block: Block, care: Care) {
+    pub fn mark(&mut self, block: Block, reason: MoveReason) {
         if self.is_closed(block)
-            && let Some(caring) = self.caring_mut()
+            && let Some(refresh_queue) = self.refresh_queue_mut()
         {
-            caring.set_due(block, Some(care));
+            refresh_queue.set_due(block, Some(reason));
         }
     }
 
     /// The host has read a page of the flash in this block; whether it is to be moved therefore.
     #[inline]
     pub fn note_read_in(&mut self, block: Block) -> bool {
-        let is_worn_out = self.caring_mut().is_some_and(|caring| caring.count_read(block));
+        let is_worn_out =
+            self.refresh_queue_mut().is_some_and(|refresh_queue| refresh_queue.count_read(block));
         if is_worn_out {
-            self.mark(block, Care::Reclaim);
+            self.mark(block, MoveReason::Reclaim);
         }
         is_worn_out
     }
 
     /// The next block of a domain that is to be moved.
-    fn next_due(&self, domain: Domain) -> Option<(Block, Care)> {
-        let caring = self.caring.as_deref()?;
+    fn next_due(&self, domain: Domain) -> Option<(Block, MoveReason)> {
+        let refresh_queue = self.refresh_queue.as_deref()?;
         let first = self.geometry.first_block(domain).0;
-        caring.next_due(first..first + self.geometry.blocks_per_domain)
+        refresh_queue.next_due(first..first + self.geometry.blocks_per_domain)
     }
 
     /// True with room for a refresh.
@@ -56,16 +57,16 @@ impl Ftl {
             && !self.has_ended()
     }
 
-    /// Starts moving the data of a due block.
+    /// Starts moving the data of an overdue block.
     pub fn begin_refresh(&mut self, domain: Domain) -> Option<Relocation> {
         loop {
-            let (block, care) = self.next_due(domain)?;
+            let (block, reason) = self.next_due(domain)?;
             if !self.is_closed(block) {
                 // The block was cleaned meanwhile.
-                self.caring_mut()?.set_due(block, None);
+                self.refresh_queue_mut()?.set_due(block, None);
                 continue;
             }
-            self.caring_mut()?.begin(block, care);
+            self.refresh_queue_mut()?.begin(block, reason);
             let job = self.take_victim(domain, block, false);
             let reason = if job.reason == Reason::Fold { Reason::Fold } else { Reason::Refresh };
             return Some(Relocation { reason, ..job });
@@ -74,7 +75,7 @@ impl Ftl {
 
     /// A domain of a unit with a block that is to be moved, and with room for that.
     pub fn due_on(&self, unit: Unit) -> Option<Domain> {
-        self.caring.as_ref()?;
+        self.refresh_queue.as_ref()?;
         let first = unit.0 * self.geometry.domains_per_unit;
         let mut domains = (first..first + self.geometry.domains_per_unit).map(Domain);
         domains.find(|domain| self.may_refresh(*domain))
@@ -85,8 +86,8 @@ impl Ftl {
     #[inline]
     pub fn count_moved(&mut self, source: Block, pages: u64) {
         if !self.count_folded(source, pages)
-            && let Some(caring) = &self.caring
-            && caring.moves(source)
+            && let Some(refresh_queue) = &self.refresh_queue
+            && refresh_queue.moves(source)
         {
             self.counters.refreshes += pages;
         }
@@ -94,21 +95,21 @@ impl Ftl {
 
     /// A block has been erased.
     pub fn note_cared(&mut self, block: Block) {
-        match self.caring_mut().and_then(|caring| caring.erased(block)) {
-            Some(Care::Refresh) => self.counters.cared(true),
-            Some(Care::Reclaim) => self.counters.cared(false),
-            Some(Care::Failed) | None => {}
+        match self.refresh_queue_mut().and_then(|refresh_queue| refresh_queue.erased(block)) {
+            Some(MoveReason::Refresh) => self.counters.cared(true),
+            Some(MoveReason::Reclaim) => self.counters.cared(false),
+            Some(MoveReason::Failed) | None => {}
         }
     }
 
     /// Drops the memory of the controller.
     pub fn forget_care(&mut self) {
-        if let Some(caring) = self.caring_mut() {
-            caring.forget();
+        if let Some(refresh_queue) = self.refresh_queue_mut() {
+            refresh_queue.forget();
         }
     }
 
-    /// Moves all due blocks untimed, as far as there is room.
+    /// Moves all overdue blocks untimed, as far as there is room.
     pub fn refresh_untimed(&mut self, flash: &mut Flash) {
         for domain in (0..self.geometry.domains).map(Domain) {
             while self.next_due(domain).is_some() && !self.has_ended() {

@@ -1,7 +1,7 @@
 //! Bad blocks of superblocks: when they are erased, and when they are full.
 
 use super::bad_blocks::{BadBlocks, BadReport, BadState};
-use super::{Care, Ftl};
+use super::{Ftl, MoveReason};
 use crate::flash::Flash;
 use crate::ids::{Block, Domain, Ppn};
 
@@ -10,8 +10,8 @@ impl Ftl {
         self.bad.as_deref_mut()
     }
 
-    /// A page has been programmed, where that may fail. Then what the host wrote is programmed again; copies stay where
-    /// they are until their block is emptied.
+    /// A page has been programmed, where that may fail. Then host data are programmed again; copies
+    /// stay where they are until their block is emptied.
     #[cold]
     #[inline(never)]
     pub fn note_failure(&mut self, flash: &Flash, block: Block, ppn: Ppn) {
@@ -41,7 +41,7 @@ impl Ftl {
         let is_to_move = bad.to_move().contains(&block.0);
         self.counters.programs_failed(failures);
         if is_to_move {
-            self.mark(block, Care::Failed);
+            self.mark(block, MoveReason::Failed);
         }
     }
 
@@ -63,7 +63,7 @@ impl Ftl {
             bad.resume(state);
         }
         for block in bad.to_move().clone() {
-            self.mark(Block(block), Care::Failed);
+            self.mark(Block(block), MoveReason::Failed);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Preventive moves of data: what a patrol reads, in time and without, and what follows from it.
+//! Preventive moves of data: patrol reads, timed and untimed, and their consequences.
 
 use super::{Buffered, Cx};
 use crate::die::{Rows, SLC_ROW};
-use crate::ftl::Care;
+use crate::ftl::MoveReason;
 use crate::ids::{Block, Domain, Lpn};
 use crate::media::Age;
 use crate::media::planted::Mistake;
@@ -75,13 +75,13 @@ impl Buffered {
         cx.ftl.counters.patrol_reads += cx.flash.patrolled(block).len() as u64;
         let found = cx.flash.inspect(block);
         if self.patrol.as_ref().is_some_and(|patrol| patrol.is_too_old(found)) {
-            self.move_soon(block, Care::Refresh, cx);
+            self.move_soon(block, MoveReason::Refresh, cx);
         }
     }
 
     /// The data of a block are to be moved when there is room.
-    fn move_soon(&mut self, block: Block, care: Care, cx: &mut Cx<'_>) {
-        cx.ftl.mark(block, care);
+    fn move_soon(&mut self, block: Block, reason: MoveReason, cx: &mut Cx<'_>) {
+        cx.ftl.mark(block, reason);
         let domain = cx.ftl.geometry().domain_of(block);
         self.mover.ask(domain);
     }
@@ -90,11 +90,11 @@ impl Buffered {
     #[inline]
     pub fn note_host_read(&mut self, block: Block, cx: &mut Cx<'_>) {
         if cx.ftl.cares() && cx.ftl.note_read_in(block) {
-            self.move_soon(block, Care::Reclaim, cx);
+            self.move_soon(block, MoveReason::Reclaim, cx);
         }
     }
 
-    /// A domain is about to be cleaned: requests its due refreshes.
+    /// A domain is about to be cleaned: requests its overdue refreshes.
     pub fn care_for(&mut self, domain: Domain, cx: &mut Cx<'_>) {
         if !self.mover.has_victim(domain) && cx.ftl.may_refresh(domain) {
             self.cache.pace().ask(domain.0, true);
@@ -117,7 +117,7 @@ impl Buffered {
         self.pace_ns = ns_per_byte;
     }
 
-    /// Pages that can be overwritten before the next due time.
+    /// Pages that can be overwritten before the next patrol read.
     pub fn paced_pages(&self, page_bytes: u64) -> Option<usize> {
         const HOUR_NS: Time = 3_600_000_000_000;
         let ns = self.pace_ns?;
@@ -149,7 +149,7 @@ impl Buffered {
         self.mover.ask_for_nothing();
     }
 
-    /// Refreshes all due blocks.
+    /// Refreshes all overdue blocks.
     pub fn refresh_at_once(&mut self, cx: &mut Cx<'_>) {
         if cx.ftl.cares() {
             self.mover.ask_for_nothing();

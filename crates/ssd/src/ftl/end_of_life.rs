@@ -70,8 +70,8 @@ impl Ftl {
         }
     }
 
-    /// The drive takes no more writes, whatever room it has: a domain without an erased block, for one, cannot move
-    /// anything.
+    /// The drive rejects writes despite free space, for instance because a domain without an erased
+    /// block cannot move pages.
     pub(crate) fn end_without_room(&mut self) {
         let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.end.get_or_insert(written);
@@ -86,7 +86,7 @@ impl Ftl {
         };
     }
 
-    /// True if a pool has no spare space left: the drive takes no more writes.
+    /// True if a pool has no spare space left: the drive rejects writes.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.reserve == Reserve::Everything
@@ -109,7 +109,7 @@ impl Ftl {
         self.forget_map();
     }
 
-    /// Counts from zero; what wear has done stays.
+    /// Resets the counters, but not the wear.
     pub fn reset_counters(&mut self, flash: &Flash) {
         self.ageing.bytes_before += self.counters.host_bytes;
         self.ageing.erases_before = flash.erases().to_vec();

@@ -7,9 +7,9 @@ use crate::media::planted::Mistake;
 use crate::shape::{Geometry, Groups};
 use std::collections::BTreeMap;
 
-/// Why the data of a block are moved.
+/// Reason to move the data of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
+pub enum MoveReason {
     /// Too old according to the patrol.
     Refresh,
     /// Read too often.
@@ -18,19 +18,19 @@ pub enum Care {
     Failed,
 }
 
-/// A relocation.
+/// Blocks to move to preserve their data.
 #[derive(Debug, Clone)]
-pub struct Caring {
+pub struct RefreshQueue {
     /// Blocks to move, and blocks being moved.
-    due: BTreeMap<u32, Care>,
-    moving: BTreeMap<u32, Care>,
+    due: BTreeMap<u32, MoveReason>,
+    moving: BTreeMap<u32, MoveReason>,
     /// Pages of each block that the host has read since its erasure, and after how many it is moved.
     reads: Vec<u64>,
     most_reads: u64,
 }
 
-impl Caring {
-    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
+impl RefreshQueue {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<RefreshQueue>> {
         let scrubs = config.scrub.is_used() && config.ages();
         if !(scrubs || config.spares.program_fail > 0.0) {
             return None;
@@ -38,7 +38,7 @@ impl Caring {
         let of_superblock = |shape: &Groups| u64::from(shape.width) * u64::from(shape.planes);
         let of_each = geometry.groups.as_ref().map_or(1, of_superblock);
         let most = config.scrub.reclaim_reads.filter(|_| scrubs);
-        Some(Box::new(Caring {
+        Some(Box::new(RefreshQueue {
             due: BTreeMap::new(),
             moving: BTreeMap::new(),
             reads: memory::zeroed(if most.is_some() { geometry.blocks() as usize } else { 0 }),
@@ -46,7 +46,7 @@ impl Caring {
         }))
     }
 
-    /// A page of a block is read; whether the block has just been read too often.
+    /// Counts a read of a page; true if its block has now been read too often.
     pub fn count_read(&mut self, block: Block) -> bool {
         let Some(reads) = self.reads.get_mut(block.at()) else { return false };
         *reads += 1;
@@ -56,10 +56,10 @@ impl Caring {
     }
 
     /// Schedules the move of a block, or cancels it.
-    pub fn set_due(&mut self, block: Block, care: Option<Care>) {
-        match care {
-            Some(care) => {
-                self.due.entry(block.0).or_insert(care);
+    pub fn set_due(&mut self, block: Block, reason: Option<MoveReason>) {
+        match reason {
+            Some(reason) => {
+                self.due.entry(block.0).or_insert(reason);
             }
             None => {
                 self.due.remove(&block.0);
@@ -67,13 +67,13 @@ impl Caring {
         }
     }
 
-    pub fn begin(&mut self, block: Block, care: Care) {
+    pub fn begin(&mut self, block: Block, reason: MoveReason) {
         self.due.remove(&block.0);
-        self.moving.insert(block.0, care);
+        self.moving.insert(block.0, reason);
     }
 
-    /// A block is erased; what it was moved for, if it was.
-    pub fn erased(&mut self, block: Block) -> Option<Care> {
+    /// A block is erased; returns the reason of its preventive move, if any.
+    pub fn erased(&mut self, block: Block) -> Option<MoveReason> {
         if let Some(reads) = self.reads.get_mut(block.at())
             && !Mistake::ReadsOfTheErased.is_planted()
         {
@@ -91,8 +91,8 @@ impl Caring {
     }
 
     /// The first of these blocks that is to be moved.
-    pub fn next_due(&self, blocks: std::ops::Range<u32>) -> Option<(Block, Care)> {
-        self.due.range(blocks).next().map(|(block, care)| (Block(*block), *care))
+    pub fn next_due(&self, blocks: std::ops::Range<u32>) -> Option<(Block, MoveReason)> {
+        self.due.range(blocks).next().map(|(block, reason)| (Block(*block), *reason))
     }
 
     /// True if the data of a block are being moved for their own sake.
