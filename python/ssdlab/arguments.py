@@ -75,7 +75,8 @@ def in_python(message: str, parameters: Mapping[str, inspect.Parameter]) -> str:
         name = next((it for it in names if it in parameters), names[0])
         has_set = "set" in parameters and name not in parameters
         if found[2] is None:
-            is_flag = name in parameters and parameters[name].annotation in (bool, "bool")
+            kind = parameters[name].annotation if name in parameters else None
+            is_flag = name == "allow_code" or kind in (bool, "bool")
             return f"{name}=True" if is_flag else name
         if has_set and name in KEYS:
             return f'set={{"workload.{name}": {_value(found[2])}}}'

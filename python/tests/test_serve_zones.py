@@ -328,7 +328,7 @@ def test_ways_that_know_no_zones_are_refused(served, tmp_path):
         ),
         ({"vhost_user": tmp_path / "disk"}, "the disk of a guest has no zones"),
         ({"backing": tmp_path / "data"}, "backing: the zones are not saved"),
-        ({"size": "5MiB"}, "a zone has 4194304 bytes"),
+        ({"size": "5MiB"}, "zones have 4MiB, so use 4MiB or a multiple"),
         ({"namespaces": "50%, 50%"}, "zones are one namespace"),
     ):
         with pytest.raises(ssdlab.InputError, match=why):

@@ -214,7 +214,7 @@ def test_a_message_to_a_worker_names_code_only_by_permission(place):
     for stack in ([evil], [tuple(evil)[:2]], layers.from_assignments(TINY)[:0] + [evil]):
         results, error = work.run_point(stack, False)
         assert results is None
-        assert "allow_code=True" in error
+        assert "--allow-code permits" in error
     assert untouched(place)
     stack = [evil, *layers.from_assignments(TINY | {"cleaning.policy": "mine:Greedy"})]
     results, error = work.run_point(stack, False)
