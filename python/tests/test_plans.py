@@ -160,6 +160,16 @@ def test_an_array_of_scaled_drives_is_rebuilt_as_whole_drives():
     assert hours == pytest.approx(960e9 / 200e6 / 3600, rel=0.01)
 
 
+def test_a_plan_is_a_page(here, ssdlab, refused):
+    words = ["protect", "--load", "4K, 9 IOPS", "--device", "fast.toml", "--members", 3]
+    done = ssdlab(*words, "--requests", 300, "--out", "p.html")
+    page = (here / "p.html").read_text()
+    assert done.returncode == 0 and "<h1>Fewest losses: parity" in page and "By scheme" in page
+    assert "Left out: mirror" in page
+    Path("mine.html").write_text("mine")
+    assert "mine.html" in refused(*words, "--out", "mine.html")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

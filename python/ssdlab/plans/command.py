@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import choosing, forms, market, reliability, sizing, terminal, under_load
+from ssdlab import choosing, delivery, forms, market, reliability, sizing, terminal, under_load
 from ssdlab._core import InputError
 from ssdlab.cli import completion
 from ssdlab.cli import drives as shared
@@ -16,6 +16,9 @@ from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.cli.outputs import Outputs
 from ssdlab.plans import growth, schemes, tenants
 from ssdlab.sizing.trial import Goal
+
+if TYPE_CHECKING:
+    from ssdlab.plans.display import Answer
 
 
 class Percent(click.types.FloatParamType):
@@ -32,6 +35,7 @@ class Percent(click.types.FloatParamType):
 
 
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+OUT = click.option("--out", metavar="FILE.html", type=PATH, help="Write a page with the answer.")
 TRACE = click.option("--trace", metavar="FILE", type=PATH, help="The trace of the load.")
 DEVICE = click.option(
     "device",
@@ -42,6 +46,22 @@ DEVICE = click.option(
     shell_complete=completion.names("devices", file=True),
     help="The drive.",
 )
+
+
+def _outputs(json_path: str | None, quiet: bool, form: forms.Form, out: Path | None) -> Outputs:
+    if out is not None:
+        delivery.refuse(out, forms.REPORT)
+    return Outputs(json_path, quiet, form)
+
+
+def _deliver(outputs: Outputs, found: Any, answer: Answer, out: Path | None) -> None:
+    from ssdlab.plans import display
+    from ssdlab.plans.page import page
+
+    outputs.json(found.to_dict())
+    if out is not None:
+        delivery.write(out, page(answer), forms.REPORT)
+    outputs.table(lambda: display.text(answer, sys.stdout))
 
 
 @click.command(
@@ -81,6 +101,7 @@ DEVICE = click.option(
 @shared.POWER
 @shared.runs
 @shared.numbers
+@OUT
 @QUIET
 def plan(
     trace: Path | None,
@@ -97,6 +118,7 @@ def plan(
     assignments: tuple[str, ...],
     seed: int,
     json_path: str | None,
+    out: Path | None,
     quiet: bool,
 ) -> None:
     """Plan a load that grows: which drive, how many each year, what breaks when, total cost.
@@ -107,7 +129,7 @@ def plan(
     from ssdlab.asking import what, words
     from ssdlab.plans import growth as growths
 
-    outputs = Outputs(json_path, quiet, forms.PLAN)
+    outputs = _outputs(json_path, quiet, forms.PLAN, out)
     asked = what.load_of(trace, load, columns, assignments)
     needs = {} if need is None else words.need(need)
     years = float(needs.get("years", sizing.YEARS))
@@ -128,8 +150,7 @@ def plan(
         found = growths.plan(requested, names, int(years), growth / 100, of_load / 100, bar)
     from ssdlab.plans import display
 
-    outputs.json(found.to_dict())
-    outputs.table(lambda: display.plan(found, sys.stdout))
+    _deliver(outputs, found, display.plan(found), out)
     if found.best is None:
         sys.exit(1)
 
@@ -161,6 +182,7 @@ def plan(
 )
 @shared.runs
 @shared.numbers
+@OUT
 @QUIET
 def consolidate(
     texts: tuple[str, ...],
@@ -169,6 +191,7 @@ def consolidate(
     assignments: tuple[str, ...],
     seed: int,
     json_path: str | None,
+    out: Path | None,
     quiet: bool,
 ) -> None:
     """Put several tenants on one drive: who suffers from whom, and which remedy helps.
@@ -179,7 +202,7 @@ def consolidate(
     """
     from ssdlab.asking import what
 
-    outputs = Outputs(json_path, quiet, forms.CONSOLIDATION)
+    outputs = _outputs(json_path, quiet, forms.CONSOLIDATION, out)
     loads = [what.tenant(text) for text in texts]
     with terminal.steps(sys.stderr, "consolidating", quiet) as bar:
         found = tenants.consolidate(
@@ -187,8 +210,7 @@ def consolidate(
         )
     from ssdlab.plans import display
 
-    outputs.json(found.to_dict())
-    outputs.table(lambda: display.consolidation(found, sys.stdout))
+    _deliver(outputs, found, display.consolidation(found), out)
 
 
 @click.command(
@@ -238,6 +260,7 @@ def consolidate(
 @shared.CATALOGUE
 @shared.runs
 @shared.numbers
+@OUT
 @QUIET
 def protect(
     trace: Path | None,
@@ -253,6 +276,7 @@ def protect(
     assignments: tuple[str, ...],
     seed: int,
     json_path: str | None,
+    out: Path | None,
     quiet: bool,
 ) -> None:
     """Compare schemes of protection: capacity, p99 in each state, rebuild, losses, dollars.
@@ -262,7 +286,7 @@ def protect(
     """
     from ssdlab.asking import what
 
-    outputs = Outputs(json_path, quiet, forms.PROTECTION)
+    outputs = _outputs(json_path, quiet, forms.PROTECTION, out)
     asked = what.load_of(trace, load, columns, assignments)
     rows = market.with_own(own_catalogue)
     choosing.terms_of(sizing.YEARS, shared.dollars(prices), None, (device,), rows)
@@ -282,5 +306,4 @@ def protect(
         )
     from ssdlab.plans import display
 
-    outputs.json(found.to_dict())
-    outputs.table(lambda: display.protection(found, sys.stdout))
+    _deliver(outputs, found, display.protection(found), out)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import IO
 
-from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab import under_load
@@ -17,37 +18,60 @@ from ssdlab.under_load import Figure
 from ssdlab.units import decimal_size, dollars, duration, significant
 
 
-def plan(found: Plan, file: IO[str]) -> str:
-    """The plan as text for `file`: a line for each drive, then what breaks when."""
+@dataclass(frozen=True)
+class Answer:
+    """A plan in words and cells, for the terminal and for a page."""
+
+    title: str
+    #: The question, a line each.
+    asked: Sequence[str]
+    answer: Sequence[str]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    #: Lines below the table, and explanations of its cells.
+    below: Sequence[str]
+    notes: Sequence[str]
+
+
+def text(it: Answer, file: IO[str]) -> str:
+    """The answer as text for `file`."""
     console, _ = console_for(file)
-    head = Text(f"{found.years} years of {found.asked.load.name}", style="bold")
+    head = Text(it.title, style="bold")
+    head.append("\n" + "\n".join(it.asked), style="dim")
+    table = Columns([*it.heads], keys=1, left=[it.heads[0], "drives by year"])
+    for row in it.rows:
+        table.add_row(*row)
+    lines = [("bold", it.answer), ("", it.below), ("dim", it.notes)]
+    first, *others = [Text("\n".join(said), style=style) for style, said in lines if said]
+    return rendered(console, [head, first, table, *others])
+
+
+def plan(found: Plan) -> Answer:
+    """The plan: a row for each drive, then what breaks when."""
     goals = goals_text(found.asked.goals) if found.asked.goals else "Goals: none"
-    head.append(
-        f"\n{goals}; {found.asked.gigabytes:,.0f} GB, data {100 * found.growth:+g} % and load "
-        f"{100 * found.load_growth:+g} % a year",
-        style="dim",
-    )
-    table = Columns(["drive", "drives by year", "bought", "last p99", "watts", "dollars"], keys=1,
-                    left=["drive", "drives by year"])  # fmt: skip
-    for it in found.fleets:
-        table.add_row(*_fleet(it))
-    sections: list[RenderableType] = [head, _best(found), table]
-    for it in found.fleets:
-        if lines := _broken(it):
-            sections.append(Text("\n".join(lines), style="dim" if it.fails else ""))
     notes = ["*: an assumed street price; --price or --catalogue gives yours."]
     if any(not it.is_life_known and not it.fails for it in found.fleets):
         notes.append("Where the life is not known no drive is replaced: see --json.")
-    sections.append(Text("\n".join(notes), style="dim"))
-    return rendered(console, sections)
+    return Answer(
+        f"{found.years} years of {found.asked.load.name}",
+        [
+            f"{goals}; {found.asked.gigabytes:,.0f} GB, data {100 * found.growth:+g} % and load "
+            f"{100 * found.load_growth:+g} % a year"
+        ],
+        [_best(found)],
+        ["drive", "drives by year", "bought", "last p99", "watts", "dollars"],
+        [*map(_fleet, found.fleets)],
+        [line for it in found.fleets for line in _broken(it)],
+        notes,
+    )
 
 
-def _best(found: Plan) -> Text:
+def _best(found: Plan) -> str:
     best = found.best
     if best is None:
-        return Text("No drive of these meets the targets in all years.", style="bold red")
+        return "No drive of these meets the targets in all years."
     cost = "no price is known" if best.dollars is None else dollars(best.dollars)
-    return Text(f"Cheapest: {best.bought} x {best.drive} over the years, {cost}", style="bold")
+    return f"Cheapest: {best.bought} x {best.drive} over the years, {cost}"
 
 
 def _fleet(it: Fleet) -> list[str]:
@@ -75,24 +99,27 @@ def _broken(it: Fleet) -> list[str]:
     return lines
 
 
-def consolidation(found: Consolidation, file: IO[str]) -> str:
-    """The tenants in each arrangement, and the remedies, as text for `file`."""
-    console, _ = console_for(file)
-    head = Text(f"{len(found.tenants)} tenants on {found.device}", style="bold")
+def consolidation(found: Consolidation) -> Answer:
+    """The tenants in each arrangement, and the remedies."""
     names = [f"{number}: {it}" for number, it in enumerate(found.tenants, start=1)]
-    head.append("\n" + "\n".join(names), style="dim")
-    table = Columns(["", *(f"p99 of {n + 1}" for n in range(len(names))), "WA", "life"], keys=1,
-                    left=[""])  # fmt: skip
-    for row in found.rows:
-        table.add_row(
+    rows = [
+        [
             row.name,
             *("-" if us is None else duration(us) for us in row.p99_us),
             "" if row.amplification is None else f"{row.amplification:.2f}",
             _life(row.life),
-        )
-    notes = "r: by the rated writes of its sheet; >=: by arithmetic; life around the clock."
-    lines = "\n".join(found.sentences())
-    return rendered(console, [head, table, Text(notes, style="dim"), Text(lines, style="bold")])
+        ]
+        for row in found.rows
+    ]
+    return Answer(
+        f"{len(found.tenants)} tenants on {found.device}",
+        names,
+        found.sentences(),
+        ["tenants", *(f"p99 of {n + 1}" for n in range(len(names))), "WA", "life"],
+        rows,
+        [],
+        ["r: by the rated writes of its sheet; >=: by arithmetic; life around the clock."],
+    )
 
 
 def _life(found: Figure) -> str:
@@ -103,22 +130,25 @@ def _life(found: Figure) -> str:
     return f"{text} r" if found.kind == under_load.RATED else text
 
 
-def protection(found: Protection, file: IO[str]) -> str:
-    """The schemes in one table, as text for `file`."""
-    console, _ = console_for(file)
-    head = Text(f"{found.members} x {found.device} under {found.load.name}", style="bold")
-    head.append(
-        f"\nA drive lives {found.times.life}; rebuilt at {found.rebuild_rate}; "
-        f"price: {found.price.origin}",
-        style="dim",
+def protection(found: Protection) -> Answer:
+    """The schemes in one table."""
+    safest = min(found.rows, key=lambda it: it.losses_a_year)
+    most = max(found.rows, key=lambda it: it.usable_bytes)
+    return Answer(
+        f"{found.members} x {found.device} under {found.load.name}",
+        [
+            f"A drive lives {found.times.life}; rebuilt at {found.rebuild_rate}; "
+            f"price: {found.price.origin}"
+        ],
+        [
+            f"Fewest losses: {safest.redundancy}, {safest.losses_a_year:.2g} a year; most room: "
+            f"{most.redundancy}, {decimal_size(most.usable_bytes)}."
+        ],
+        ["scheme", "usable", *STATES, "rebuild", "losses a year", "$/TB"],
+        [*map(_scheme, found.rows)],
+        [f"Left out: {it}." for it in found.left_out],
+        ["p99 of reads / writes by state; rebuild: hours without load."],
     )
-    names = ["scheme", "usable", *STATES, "rebuild", "losses a year", "$/TB"]
-    table = Columns(names, keys=1, left=["scheme"])
-    for it in found.rows:
-        table.add_row(*_scheme(it))
-    notes = [f"Left out: {it}." for it in found.left_out]
-    notes.append("p99 of reads / writes by state; rebuild: hours without load.")
-    return rendered(console, [head, table, Text("\n".join(notes), style="dim")])
 
 
 def _scheme(it: Scheme) -> list[str]:

@@ -108,7 +108,8 @@ class Consolidation:
             suffering.append(tenant)
             of = self.neighbours(tenant)
             whom = f", mostly from tenant {of[0][0] + 1}" if of else ""
-            lines.append(f"Tenant {tenant + 1} suffers: its p99 is {alone:.3g} times{whom}.")
+            times = f"its p99 is {alone:.3g} times its own alone"
+            lines.append(f"Tenant {tenant + 1} suffers: {times}{whom}.")
         if not suffering:
             return ["No tenant suffers: each p99 is within a quarter of its own alone."]
         for row in self.remedies:

@@ -39,31 +39,8 @@ PERIODIC, AS_GOOD = 0.3, 0.85
 TELLING = (0.02, 0.98)
 NORMAL = statistics.NormalDist()
 
-JOBS = """\
-bs=4k
-
-; what is read later; written once
-[write]
-rw=write
-bs=1m
-iodepth=8
-size=8g
-
-; each block at most once, one at a time
-[read]
-rw=randread
-iodepth=1
-size=8g
-io_size=80m
-write_lat_log=${STAGE}
-"""
-BODY = """\
-case "${2:-}" in
-  write) stage write ;;
-  *[!0-9.]*|'') echo "$0: $0 TARGET write, and later $0 TARGET DAYS" >&2; exit 2 ;;
-  *) stage read "age-$2d" ;;
-esac
-"""
+JOBS = shell.text("age.fio")
+BODY = shell.text("age.sh")
 PAGE = """\
 # Read speed by age
 

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+
+def text(name: str) -> str:
+    """The text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
 #: Head of each script: changes to its directory and adapts the job file for an NBD server.
-HEAD = """\
-#!/bin/sh
-# Written by ssdlab calibrate --recipe {name}. {usage}
-set -eu
-TARGET=${{1:?$0 TARGET{words}: a block device, or nbd+unix:///?socket=PATH}}
-export TARGET
-{guard}cd "$(dirname "$0")"
-case "$TARGET" in
-  nbd*) sed -e 's/^filename=/uri=/' -e 's/^ioengine=.*/ioengine=nbd/' -e '/^direct=/d' \\
-          {name}.fio > {name}-nbd.fio; JOBS={name}-nbd.fio ;;
-  *) JOBS={name}.fio ;;
-esac
-# One job at a time, with its results and log: stage SECTION [NAME].
-stage() {{
-  STAGE=${{2:-$1}} fio --section="$1" --output-format=json --output="${{2:-$1}}.json" "$JOBS"
-}}
-"""
+HEAD = text("head.sh")
 GUARD = """\
 [ "${2:-}" = erase ] || { echo "$0: all data on $TARGET will be lost; say: $0 $TARGET erase" >&2
   exit 2; }
@@ -35,11 +25,6 @@ ioengine=libaio
 direct=1
 per_job_logs=1
 """
-
-
-def text(name: str) -> str:
-    """The text of a file beside this one."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def script(name: str, usage: str, body: str, *, erases: bool) -> str:

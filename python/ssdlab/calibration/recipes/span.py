@@ -26,30 +26,8 @@ FEWEST, TRIED = 6, 600
 #: Minimum cost of a miss, as a share of a hit.
 SEEN = 0.03
 
-HEAD = """\
-rw=randread
-bs=4k
-iodepth=1
-norandommap=1
-time_based=1
-ramp_time=${RAMP}
-runtime=${SECONDS_EACH}
-
-[write]
-rw=write
-bs=1m
-iodepth=8
-ramp_time=0
-time_based=0
-size=%s
-"""
-BODY = """\
-export RAMP="${RAMP:-10s}" SECONDS_EACH="${SECONDS_EACH:-20s}"
-stage write
-for SPAN in %s; do
-  stage "span-$SPAN"
-done
-"""
+HEAD = shell.text("span_head.fio")
+BODY = shell.text("span.sh")
 PAGE = """\
 # The span of random reads
 
