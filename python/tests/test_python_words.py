@@ -71,6 +71,14 @@ def test_public_functions_are_pickled_and_documented():
     assert "device" in inspect.signature(ssdlab.run).parameters and "Simulate" in ssdlab.run.__doc__
 
 
+def test_answers_show_their_values():
+    small = {"device.blocks_per_plane": 64, "workload.requests": 500}
+    results = ssdlab.run(workload="random-read", set=small)
+    why = ssdlab.why(results, own=["device.channels=1"], among=[], workers=1)
+    assert repr(why).startswith("<Why: ") and repr(why).endswith(" 1 change, nothing helps>")
+    assert repr(ssdlab.cost(results, device_dollars=400)).endswith("cheapest results 1 $400>")
+
+
 # Names
 
 

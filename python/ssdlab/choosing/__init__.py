@@ -90,6 +90,10 @@ class Choice(arrow.Table):
         when = [self.terms.of_when(it.drive) for it in self.offers] if self.terms else []
         return sorted({it for it in when if it is not None})
 
+    def __repr__(self) -> str:
+        best = "none meets the targets" if self.best is None else f"best {self.best.drive}"
+        return f"<Choice: {len(self.offers)} offers under {self.load.name}, {best}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The choice in the form of `ssdlab choose --json`; times in us, sizes in bytes."""
         return {

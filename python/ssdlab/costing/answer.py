@@ -45,6 +45,11 @@ class Costs(arrow.Table):
         """The bills on the front."""
         return [it for it, is_on in zip(self.bills, self.on_front, strict=True) if is_on]
 
+    def __repr__(self) -> str:
+        best = self.cheapest
+        said = "none meets the need" if best is None else f"{best.design.name} ${best.dollars:,.0f}"
+        return f"<Costs: {len(self.bills)} designs, cheapest {said}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The costs in the form of `ssdlab cost --json`."""
         minimum = self.cheapest

@@ -17,7 +17,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, arrow
+from ssdlab import _core, arrow, readable
 from ssdlab._core import InputError
 from ssdlab.confidence import CONFIDENCE
 from ssdlab.explaining import changes as proposals
@@ -128,6 +128,11 @@ class Why(arrow.Table):
             "left_out": [row.to_dict() for row in self.left_out],
             "elapsed": {"wall_seconds": self.wall_seconds, "cpu_seconds": self.cpu_seconds},
         }
+
+    def __repr__(self) -> str:
+        best = "nothing helps" if self.best is None else f"best: {self.best.change.name}"
+        tried = readable.counted(len(self.rows), "change")
+        return f"<Why: {self.metric.name} of {self.title}, {tried}, {best}>"
 
     def __str__(self) -> str:
         import io

@@ -62,6 +62,10 @@ class Sizing(arrow.Table):
     command: str | None
     """The `ssdlab run` that repeats the best one."""
 
+    def __repr__(self) -> str:
+        best = self.because() if self.best is None else design(self.best)
+        return f"<Sizing: {self.drive} under {self.load.name}, {best}>"
+
     def because(self) -> str:
         """Reason why no design meets the goals: the unmet goals of the best one."""
         nearest = min(self.trials, key=self._miss)
