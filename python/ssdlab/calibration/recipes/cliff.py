@@ -33,22 +33,7 @@ JOBS = shell.text("cliff.fio")
 #: The cache ends when six successive samples are below 0.7 of the first second's rate. Bandwidths
 #: are in KiB a second, times in ms.
 BODY = shell.text("cliff.sh")
-PAGE = """\
-# The SLC cache of a drive
-
-`cliff.sh TARGET erase` writes all of the drive, and more: ALL DATA ON IT ARE LOST. It needs fio,
-and an hour for 1 TB at 500 MB/s. The drive must be a block device of its own, not a partition,
-cooled well enough that heat does not slow it, and idle but for this.
-
-1. Run `sh cliff.sh /dev/nvme1n1 erase` in an empty directory. It discards everything and fills the
-   drive in sequence. Then, five times, it discards again, writes a little more than the cache
-   holds, rests for 10, 20, 30, 45 and 60 seconds (`PAUSES="10 20 30 45 60"`), and writes as much
-   again.
-2. Run `ssdlab calibrate DIRECTORY --fit cliff` (`--fit cliff:bits=4` for QLC).
-
-Choose longer rests if it says that none gave anything back, and shorter ones if every write after a
-rest went fast from end to end.
-"""
+PAGE = shell.text("cliff.txt")
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:

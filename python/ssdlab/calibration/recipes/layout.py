@@ -37,23 +37,7 @@ HALF, FALLS = 0.5, 0.8
 
 JOBS = shell.text("layout.fio")
 BODY = shell.text("layout.sh")
-PAGE = """\
-# The inside of a drive
-
-`layout.sh TARGET erase` writes the drive three times: ALL DATA ON IT ARE LOST. It needs fio; the
-drive must be a block device of its own, and idle but for this.
-
-1. Run `sh layout.sh /dev/nvme1n1 erase` in an empty directory. It discards everything, fills the
-   drive in sequence, writes in sequence as fast as it can after a rest (`BURST=256m`), reads
-   sectors within and across boundaries of pages, and reads of all sizes up to 512 KiB one at a
-   time. Then it fills the drive again, writes 4 KiB in sequence, one at a time (`WRITES=40000`),
-   and at last 64 KiB at random, as much as 40 % of the drive (`SPARE=40%`).
-2. Run `ssdlab calibrate DIRECTORY --fit layout`.
-
-Where pages are larger than 4 KiB, run it again with `UNIT` as the page (`UNIT=16k`).
-Use a larger `SPARE` if it says that random writes did not slow down,
-more `WRITES` if nobody waited for an erasure, and a larger `BURST` if that was over too soon.
-"""
+PAGE = shell.text("layout.txt")
 
 
 def scripts(capacity_bytes: int) -> Mapping[str, str]:
