@@ -153,11 +153,11 @@ class ExamplesFirst(click.Command):
             if len(values) > 1:
                 # An option with an optional value has a sentinel there.
                 said = [str(it) if isinstance(it, str) else "no value" for it in values]
-                raise click.UsageError(
-                    f"{param.opts[-1]} takes one value, and is given {len(values)}: "
-                    f"{' and '.join(said)}",
-                    ctx,
-                )
+                problem = f"{param.opts[-1]} takes one value, and is given {len(values)}: "
+                problem += " and ".join(said)
+                if self.name == "run" and param.opts[-1] == "--device":
+                    problem += f"; ssdlab compare {' '.join(said)} runs them side by side"
+                raise click.UsageError(problem, ctx)
             if "" in values:
                 raise click.UsageError(f"{param.opts[-1]} has an empty value", ctx)
         for argument in self.get_params(ctx):

@@ -4,6 +4,12 @@ use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
 use crate::record::Clock;
 
+/// A line. Optional fields: the disk may be blank, a pattern column (bcc, -P), and the queue time, which
+/// is -1 if it was not traced. libbpf-tools can also print times of day (-t).
+const LINE: &str = r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+(?<disk> +\S+| ) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$";
+const COLUMNS: &str = "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
+                       latency=latency:ms";
+
 pub const FORMAT: Format = Format {
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
@@ -11,16 +17,11 @@ pub const FORMAT: Format = Format {
     ..Format::new(
         "biosnoop",
         "biosnoop of bcc: time of the end in s, process, pid, disk, type, sector, bytes, latencies",
-        Reader::Known(&Known(&[Pattern {
-            needs: "LAT(ms)",
-            // Optional fields: the disk may be blank, a pattern column (bcc, -P), and the queue
-            // time, which is -1 if it was not traced. libbpf-tools can also print times of day
-            // (-t).
-            line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+(?<disk> +\S+| ) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
-            columns: "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
-                      latency=latency:ms",
-            every: "",
-        }])),
+        Reader::Known(&Known(&[
+            Pattern { needs: "LAT(ms)", line: LINE, columns: COLUMNS, every: "" },
+            // A file that was cut behind its heading.
+            Pattern { needs: "", line: LINE, columns: COLUMNS, every: "" },
+        ])),
         || {
             b"TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
               0.000300    my job         12     sda     W 2048       4096      0.10\n\
@@ -53,6 +54,14 @@ mod tests {
             [(700_000, Op::Read), (0, Op::Write)],
             "what began before the trace is at 0"
         );
+    }
+
+    #[test]
+    fn lines_without_their_heading_are_read() {
+        let sample = (FORMAT.sample)();
+        let heading = sample.iter().position(|byte| *byte == b'\n').unwrap();
+        assert_eq!(read(&FORMAT, &sample[heading + 1..]), read(&FORMAT, &sample));
+        assert_eq!(read_with(&sample[heading + 1..], &ReadOptions::default()).unwrap().len(), 2);
     }
 
     #[test]

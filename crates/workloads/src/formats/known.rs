@@ -22,7 +22,8 @@ pub(crate) struct Known(pub(crate) &'static [Pattern]);
 
 /// Pattern of a line.
 pub(crate) struct Pattern {
-    /// Text at the beginning of every file of this pattern; the header of a format alone in its file.
+    /// Text at the beginning of every file of this pattern; the header of a format alone in its file. If
+    /// empty, most lines must match.
     pub(crate) needs: &'static str,
     /// The regular expression.
     pub(crate) line: &'static str,
@@ -58,7 +59,7 @@ impl Known {
         self.0.iter().find_map(|pattern| {
             memchr::memmem::find(head.bytes, pattern.needs.as_bytes())?;
             let line = compiled(pattern.line).ok()?;
-            let has = if pattern.every.is_empty() {
+            let has = if pattern.every.is_empty() && !pattern.needs.is_empty() {
                 let lines = || head.bytes.split(|byte| *byte == b'\n').filter(|it| is_data(it));
                 lines().any(|it| line.is_match(it))
             } else {

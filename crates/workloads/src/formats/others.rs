@@ -85,10 +85,6 @@ const OTHERS: &[Row] = &[
         &[r"TIME\(ms\)\s+DISK"],
         "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does",
     ),
-    (
-        &[r"^ *\d+\.\d+ +\S.* \d+ +\S+ +[RWDFNASM]+ +\d+ +\d+ +(?:-?\d+\.\d+ +)?\d+\.\d+\s*$"],
-        "output of biosnoop without its heading, which says what the columns are: with the line `TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)` before them, it is read",
-    ),
     (&[r"^@"], "maps of bpftrace, which are no requests: biosnoop of bcc prints one a line"),
     (
         &[r"\AAttach(?:ing|ed) \d+ probe"],
@@ -145,7 +141,6 @@ mod tests {
             (b"fio --name=a --rw=randread --bs=4k\n", "a command of fio"),
             (b"#!/bin/sh\n# comment\nsudo ./qemu -device femu,devsz_mb=12\n", "a script of FEMU"),
             (b"TIME(s)            T  BYTES    LAT(ms)\n1.5 W 4096 3.1\n", "disksnoop"),
-            (b"0.000004  my job  1950  xvda1  W  13092560  4096  0.74\n", "without its heading"),
             (b"Attaching 2 probes...\n12 W 8 8\n", "a program of bpftrace"),
             (b"0\t0.5\t0.0001\t0\tWrite\t4823007\t8\r\n", "a log of DiskMon"),
             (b"0.000000000 Q R 4096 8\n", "blkparse -f"),

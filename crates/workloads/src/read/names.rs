@@ -89,7 +89,9 @@ pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String 
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{problem}\n  its columns: {shown}{more}\n  map them: --columns {example}")
+    // Names do not tell the size of a block.
+    let blocks = if example.contains("*512") { " (*4096 for blocks of 4 KiB)" } else { "" };
+    format!("{problem}\n  its columns: {shown}{more}\n  map them{blocks}: --columns {example}")
 }
 
 /// The error for a column name that does not exist.
@@ -265,7 +267,7 @@ mod tests {
     fn what_is_missing_is_said_in_three_lines() {
         let error = mapped(&names("when,kind,lba"), None, true, |_, _| true).unwrap_err();
         let expected = "no column says the time, offset, size\n  its columns: when, kind, lba\n  \
-                        map them: --columns time=ts,offset=lba*512,size=len";
+                        map them (*4096 for blocks of 4 KiB): --columns time=ts,offset=lba*512,size=len";
         assert_eq!(error, expected);
         let blocks = mapped(&names("ts_ns,opcode,slba,nlb"), None, false, |_, _| true).unwrap_err();
         assert!(blocks.ends_with("--columns offset=slba*512,size=(nlb+1)*512"), "{blocks}");
