@@ -153,6 +153,17 @@ impl Buffer {
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
+    /// Notes a write to the media: it ends read-ahead, and its data may be kept in a segment.
+    pub fn written(&mut self, sector: u64, end: u64, keeps: bool) {
+        self.stop_ahead();
+        if keeps
+            && end - sector <= self.size()
+            && let Some(segment) = self.take(sector)
+        {
+            self.extend(segment, end);
+        }
+    }
+
     /// Notes that a segment holds a write's data up to sector `end`.
     pub fn fill(&mut self, segment: usize, end: u64) {
         self.set_dirty(segment, true);
@@ -165,6 +176,9 @@ impl Buffer {
         let sectors = mechanics.geometry.sectors();
         if self.to == ReadAheadTo::Limit || end >= sectors {
             return (end + self.read_ahead).min(sectors);
+        }
+        if self.to == ReadAheadTo::OwnTrack {
+            return mechanics.geometry.place(end - 1).track.1;
         }
         let place = mechanics.geometry.place(end);
         let has_crossed = self.range(segment).0 < place.track.0;

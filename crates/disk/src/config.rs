@@ -27,12 +27,17 @@ choices! {
         /// In the buffer (write-back); written to the media when the heads are idle or the buffer
         /// is full.
         On = "on",
+        /// In the buffer, which holds one run of consecutive writes; their way to the media starts at once, and
+        /// every other command that needs the heads or a segment waits for its end.
+        Run = "run",
     }
 
     /// Where read-ahead ends.
     pub enum ReadAheadTo {
         /// At the size given by `read_ahead`.
         Limit = "limit",
+        /// At the end of the track of the last sector that was read.
+        OwnTrack = "own-track",
         /// At the end of the track, or of the next track if the segment begins before this one.
         Track = "track",
     }
@@ -80,6 +85,8 @@ options! {
         write_after_write: Option<Duration> = None,
         /// Overhead after the last data of a read.
         read_completion: Duration = Duration::from_ns(0),
+        /// Overhead of a write after its data are on the media, or in the buffer.
+        write_completion: Duration = Duration::from_ns(0),
     }
 
     /// The buffer of a hard disk: segments, each of which holds consecutive sectors.
@@ -100,6 +107,8 @@ options! {
         /// Share of a read that must be in the buffer before its transfer to the host starts: 0 sends each
         /// sector as it is read, 1 waits for the last one.
         send_at: f64 as Ratio = 0.0,
+        /// Written data stay in a segment for later reads, also without the write cache.
+        keep_writes: bool = false,
         /// Segments that may hold dirty data; with the write cache.
         write_segments: u32 = 8,
     }
@@ -134,6 +143,8 @@ options! {
         capacity: Option<Size> = None,
         /// Spindle speed, revolutions per minute.
         rpm: u32 = 7_200,
+        /// Angle at the start, as a share of a turn; drawn from the seed if not given.
+        angle: Option<f64> as Ratio = None,
         /// Number of cylinders.
         cylinders: u32 = 310_000,
         /// Number of surfaces, which is also the tracks of a cylinder.

@@ -62,7 +62,7 @@ pub struct Disk {
 
 /// True if a write completes before it is on the media.
 fn is_cached(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
-    config.write_cache == WriteCache::On
+    config.write_cache != WriteCache::Off
         && !request.fua
         && u64::from(request.sectors) <= buffer.size()
 }
@@ -195,6 +195,31 @@ impl Disk {
             command.end = Some(now.max(self.without_data(&mut command)));
         }
         self.command = Some(command);
+    }
+
+    /// Serves a buffered write of a disk that holds one run of writes, if it continues the run on its way
+    /// to the media or the run is there.
+    pub(super) fn write_in_run(&mut self, command: &mut Command, now: Time) -> bool {
+        let Command { request, begun, spent, .. } = *command;
+        let after = self.overhead.write_completion.ns();
+        let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        let (first, segment) = match self.destage {
+            Some((run, _)) if run.end == sector && end - run.sector <= self.buffer.size() => {
+                (run.sector, Some(run.segment))
+            }
+            Some(_) => return false,
+            None => (sector, self.buffer.take(sector)),
+        };
+        let segment = segment.expect("only the run is dirty");
+        self.buffer.stop_ahead();
+        self.supersede(sector, end);
+        self.buffer.fill(segment, end);
+        let from = (begun + spent.firmware - after).max(now);
+        let arrived = from + spent.bus;
+        let media = self.write_to(sector, end, from, arrived).max(arrived);
+        self.destage = Some((Dirty { segment, sector: first, end }, media));
+        command.end = Some(arrived + after);
+        true
     }
 
     fn end_command(&mut self, command: &Command, now: Time) -> Completion {

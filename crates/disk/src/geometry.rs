@@ -15,8 +15,25 @@ pub struct Zone {
     pub track_skew: u32,
     /// Cylinder skew in sectors, relative to the preceding cylinder's last track.
     pub cylinder_skew: u32,
-    /// Spare sectors at the end of the zone, without address.
+    /// Spare sectors without address, at the end of each group of tracks.
     pub spare: u32,
+    /// Tracks that share spare sectors.
+    pub per: SparesPer,
+    /// Sectors without address at the start of the zone.
+    pub empty: u32,
+    /// Rotational position of the zone's first sector, in sectors.
+    pub at: u32,
+}
+
+/// Tracks of a zone that share spare sectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparesPer {
+    /// All tracks of the zone.
+    Zone,
+    /// Each track has its own.
+    Track,
+    /// The tracks of this many cylinders.
+    Cylinders(u32),
 }
 
 /// Zones of a disk, outermost first.
@@ -24,8 +41,9 @@ pub struct Zone {
 pub struct Zones(pub(super) Vec<Zone>);
 
 text_setting!(
-    Zones: "sectors of a track by cylinders, and if there are any skews of tracks and cylinders in sectors and \
-            spare sectors at the end, such as \"0-846: 254 skew 97 133 spare 1270, 848-1643: 245\"",
+    Zones: "sectors of a track by cylinders, with skews of tracks and cylinders, spare sectors (\"per \
+            track\", \"per 6 cylinders\" or of the zone), empty sectors and an angle of the first, such as \
+            \"0-846: 254 skew 97 133 spare 1270, 848-1643: 245 spare 1 per track empty 230 at 14\"",
     Values::Pattern(Zones::pattern())
 );
 
@@ -38,6 +56,9 @@ impl Default for Zones {
             track_skew: sectors / 16,
             cylinder_skew: sectors / 10,
             spare: 0,
+            per: SparesPer::Zone,
+            empty: 0,
+            at: 0,
         };
         Zones(vec![zone((0, 154_999), 1_800), zone((155_000, 309_999), 1_350)])
     }
@@ -47,7 +68,10 @@ impl Zones {
     /// Syntax of the value, as a regular expression.
     fn pattern() -> String {
         let number = r"\s*[0-9]+\s*";
-        let skew = r"(?:\s+skew\s+[0-9]+\s+[0-9]+)?(?:\s+spare\s+[0-9]+)?";
+        let per = r"(?:\s+per\s+(?:track|[0-9]+\s+cylinders))?";
+        let spare =
+            format!(r"(?:\s+spare\s+[0-9]+{per})?(?:\s+empty\s+[0-9]+)?(?:\s+at\s+[0-9]+)?");
+        let skew = format!(r"(?:\s+skew\s+[0-9]+\s+[0-9]+)?{spare}");
         let zone = format!(r"{number}-{number}:\s*[0-9]+{skew}\s*");
         format!("{zone}(?:,{zone})*")
     }
@@ -76,7 +100,7 @@ impl FromStr for Zone {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let form = || {
-            let form = "\"0-846: 254\" or \"0-846: 254 skew 97 133 spare 1270\"";
+            let form = "\"0-846: 254\" or \"0-846: 254 skew 97 133 spare 1 per track empty 230\"";
             format!("\"{text}\" is not of the form {form}")
         };
         let number = |word: &str| word.trim().parse::<u32>().map_err(|_| form());
@@ -84,10 +108,27 @@ impl FromStr for Zone {
         let (first, last) = cylinders.split_once('-').ok_or_else(form)?;
         let (first, last) = (number(first)?, number(last)?);
         let mut words: Vec<&str> = tracks.split_whitespace().collect();
-        let mut spare = 0;
+        let (mut spare, mut per, mut empty, mut at) = (0, SparesPer::Zone, 0, 0);
+        if let [.., "at", angle] = words[..] {
+            at = number(angle)?;
+            words.truncate(words.len() - 2);
+        }
+        if let [.., "empty", count] = words[..] {
+            empty = number(count)?;
+            words.truncate(words.len() - 2);
+        }
+        if let [.., "per", "track"] = words[..] {
+            per = SparesPer::Track;
+            words.truncate(words.len() - 2);
+        } else if let [.., "per", count, "cylinders"] = words[..] {
+            per = SparesPer::Cylinders(number(count)?);
+            words.truncate(words.len() - 3);
+        }
         if let [.., "spare", count] = words[..] {
             spare = number(count)?;
             words.truncate(words.len() - 2);
+        } else if per != SparesPer::Zone {
+            return Err(form());
         }
         let (sectors, track_skew, cylinder_skew) = match words[..] {
             [sectors] => (number(sectors)?, 0, 0),
@@ -102,12 +143,16 @@ impl FromStr for Zone {
         if sectors == 0 || sectors > MOST_SECTORS {
             return Err(format!("\"{text}\": a track has 1 to {MOST_SECTORS} sectors"));
         }
-        if track_skew >= sectors || cylinder_skew >= sectors {
+        if track_skew >= sectors || cylinder_skew >= sectors || at >= sectors {
             return Err(format!(
-                "\"{text}\": a skew is less than the {sectors} sectors of a track"
+                "\"{text}\": skews and the start are less than the {sectors} sectors of a track"
             ));
         }
-        Ok(Zone { cylinders: (first, last), sectors, track_skew, cylinder_skew, spare })
+        if per == SparesPer::Cylinders(0) {
+            return Err(format!("\"{text}\": spare sectors are per 1 cylinder or more"));
+        }
+        let cylinders = (first, last);
+        Ok(Zone { cylinders, sectors, track_skew, cylinder_skew, spare, per, empty, at })
     }
 }
 
@@ -125,6 +170,17 @@ impl fmt::Display for Zones {
             }
             if zone.spare > 0 {
                 write!(f, " spare {}", zone.spare)?;
+                match zone.per {
+                    SparesPer::Zone => {}
+                    SparesPer::Track => f.write_str(" per track")?,
+                    SparesPer::Cylinders(count) => write!(f, " per {count} cylinders")?,
+                }
+            }
+            if zone.empty > 0 {
+                write!(f, " empty {}", zone.empty)?;
+            }
+            if zone.at > 0 {
+                write!(f, " at {}", zone.at)?;
             }
         }
         Ok(())
@@ -150,6 +206,27 @@ struct Span {
     first: u64,
     end: u64,
     zone: Zone,
+    /// Sectors of a group of tracks with common spare sectors: with address, and all of them.
+    group: (u64, u64),
+}
+
+impl Span {
+    /// A zone whose addresses start at `first`; `None` if its spare and empty sectors fill it.
+    fn new(zone: Zone, first: u64, surfaces: u32) -> Option<Span> {
+        let (begin, last) = zone.cylinders;
+        let cylinder = u64::from(surfaces) * u64::from(zone.sectors);
+        let all = u64::from(last - begin + 1) * cylinder;
+        let size = match zone.per {
+            SparesPer::Zone => all,
+            SparesPer::Track => u64::from(zone.sectors),
+            SparesPer::Cylinders(count) => (u64::from(count) * cylinder).min(all),
+        };
+        let addressed = size.checked_sub(u64::from(zone.spare)).filter(|sectors| *sectors > 0)?;
+        // The last group may be smaller.
+        let sectors = all / size * addressed + (all % size).saturating_sub(u64::from(zone.spare));
+        let sectors = sectors.checked_sub(u64::from(zone.empty)).filter(|sectors| *sectors > 0)?;
+        Some(Span { first, end: first + sectors, zone, group: (addressed, size) })
+    }
 }
 
 /// Sectors of a disk in address order: tracks of a cylinder, cylinders, zones.
@@ -192,17 +269,18 @@ impl Geometry {
                 );
                 return Err(Invalid::new(&["device.zones", "device.cylinders"], problem));
             }
-            let tracks = u64::from(last - first + 1) * u64::from(surfaces);
-            let (all, spare) = (tracks * u64::from(zone.sectors), u64::from(zone.spare));
-            if spare >= all {
+            let Some(span) = Span::new(*zone, sectors, surfaces) else {
+                let all =
+                    u64::from(last - first + 1) * u64::from(surfaces) * u64::from(zone.sectors);
+                let Zone { spare, empty, .. } = zone;
+                let empty = if *empty > 0 { format!(", and {empty} empty") } else { String::new() };
                 let problem = format!(
-                    "the zone of cylinders {first} to {last} has {all} sectors, and {spare} are spare"
+                    "the zone of cylinders {first} to {last} has {all} sectors, and {spare} are spare{empty}"
                 );
                 return Err(Invalid::new(&["device.zones"], problem));
-            }
-            let end = sectors + all - spare;
-            spans.push(Span { first: sectors, end, zone: *zone });
-            sectors = end;
+            };
+            sectors = span.end;
+            spans.push(span);
         }
         if let Some(capacity) = capacity {
             if capacity == 0 || capacity > sectors {
@@ -231,21 +309,27 @@ impl Geometry {
         while self.spans.get(number + 1).is_some_and(|next| next.first <= sector) {
             number += 1;
         }
-        let Span { first, end, zone } = &self.spans[number];
-        let (first, end) = (*first, *end);
+        let Span { first, end, zone, group } = &self.spans[number];
+        let (first, mut end) = (*first, *end);
         let on_track = u64::from(zone.sectors);
-        let (track, index) = ((sector - first) / on_track, (sector - first) % on_track);
+        let mut place = sector - first + u64::from(zone.empty);
+        if zone.per != SparesPer::Zone {
+            let (before, within) = (place / group.0, place % group.0);
+            end = end.min(sector - within + group.0);
+            place = before * group.1 + within;
+        }
+        let (track, index) = (place / on_track, place % on_track);
         let surfaces = u64::from(self.surfaces);
         let (cylinder, surface) = (track / surfaces, track % surfaces);
         let round = (surfaces - 1) * u64::from(zone.track_skew) + u64::from(zone.cylinder_skew);
         let skew = cylinder * round + surface * u64::from(zone.track_skew);
-        let begin = sector - index;
+        let begin = sector - index.min(sector - first);
         Place {
             cylinder: zone.cylinders.0 + cylinder as u32,
             surface: surface as u32,
             on_track: zone.sectors,
-            turn: ((index + skew) % on_track) as u32,
-            track: (begin, (begin + on_track).min(end).min(self.sectors)),
+            turn: ((index + skew + u64::from(zone.at)) % on_track) as u32,
+            track: (begin, (sector + on_track - index).min(end).min(self.sectors)),
         }
     }
 }

@@ -64,7 +64,14 @@ impl DiskConfig {
         self.check()?;
         let capacity = self.capacity.map(|size| sectors("device.capacity", size)).transpose()?;
         let geometry = Geometry::new(&self.zones, self.cylinders, self.surfaces, capacity)?;
-        let phase = Xoshiro256::new(seed, PHASE_STREAM).unit();
+        let drawn = || Xoshiro256::new(seed, PHASE_STREAM).unit();
+        let phase = self.angle.unwrap_or_else(drawn);
+        if !(0.0..=1.0).contains(&phase) {
+            return Err(Invalid::new(
+                &["device.angle"],
+                format!("{phase} is not a share of a turn"),
+            ));
+        }
         Ok(Mechanics {
             geometry,
             spindle: Spindle::new(self.rpm, phase),

@@ -1,5 +1,6 @@
 //! Service times: from the buffer, from the media, and to the media.
 
+use super::config::WriteCache;
 use super::device::{Command, Disk};
 use super::dirty::Dirty;
 use super::mechanics::{Arrival, Pass, ToHost};
@@ -187,25 +188,33 @@ impl Disk {
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         let overhead = self.command_overhead(request.op, false);
         let bus = u64::from(request.sectors) * self.bus;
-        (command.spent.firmware, command.spent.bus) = (overhead, bus);
+        let after = self.overhead.write_completion.ns();
+        (command.spent.firmware, command.spent.bus) = (overhead + after, bus);
         if self.is_cached(&request) {
-            let Some(segment) = self.room(sector, end) else { return };
-            self.counts.writes_cached += 1;
-            command.fills = Some(segment);
-            command.end = Some((begun + overhead).max(now) + bus);
+            let is_run = self.config.write_cache == WriteCache::Run;
+            let has_room = if is_run {
+                self.write_in_run(command, now)
+            } else if let Some(segment) = self.room(sector, end) {
+                command.fills = Some(segment);
+                command.end = Some((begun + overhead).max(now) + bus + after);
+                true
+            } else {
+                false
+            };
+            self.counts.writes_cached += u64::from(has_room);
             return;
         }
-        self.buffer.stop_ahead();
         self.supersede(sector, end);
+        self.buffer.written(sector, end, self.config.buffer.keep_writes);
         let arrived = begun + overhead + bus;
         let media = self.write_to(sector, end, begun + overhead, arrived);
         let done = media.max(arrived);
         command.spent.media = done - arrived;
-        command.end = Some(done);
+        command.end = Some(done + after);
     }
 
     /// Writes sectors to the media; all data have arrived at `arrived`. Returns the end time.
-    fn write_to(&mut self, sector: u64, end: u64, from: Time, arrived: Time) -> Time {
+    pub(super) fn write_to(&mut self, sector: u64, end: u64, from: Time, arrived: Time) -> Time {
         let mut arrival = self.arrive(from, sector, true);
         // Data arrive at an even pace: when the data to be written last are there in time, all are.
         let sectors = end - sector;
@@ -239,7 +248,7 @@ impl Disk {
     }
 
     /// Drops dirty data that a write replaces before they reached the media.
-    fn supersede(&mut self, sector: u64, end: u64) {
+    pub(super) fn supersede(&mut self, sector: u64, end: u64) {
         let Disk { dirty, buffer, .. } = self;
         dirty.supersede(sector, end, |segment| buffer.set_dirty(segment, false));
         buffer.forget(sector, end);

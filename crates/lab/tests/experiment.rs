@@ -249,7 +249,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
         ("[device\n\n", "e.toml:1: "),
         (
             "[workload]\nkind = 'clsed'\n",
-            "e.toml:2: workload.kind = 'clsed': \"clsed\" is not one of closed, open, trace",
+            "e.toml:2: workload.kind = 'clsed': \"clsed\" is not one of closed, open, generators, trace",
         ),
         ("[workload]\nkind = 'closed'\nrequests = -5\n", "e.toml:3: workload.requests = -5: "),
         ("[workload]\nkind = 'closed'\noutstanding = 0\n", "e.toml:3: workload.outstanding = 0: "),

@@ -154,6 +154,7 @@ macro_rules! workloads {
 workloads! {
     closed: Closed,
     open: Open,
+    generators: Generators,
     trace: Trace,
     bursts: Bursts,
     jesd219: Jesd219,
@@ -364,7 +365,7 @@ pub(crate) mod tests {
     #[test]
     fn unknown_kinds_are_refused_with_the_nearest() {
         let message = unknown_kind("clsed").to_string();
-        let list = "workload.kind: \"clsed\" is not one of closed, open, trace, ";
+        let list = "workload.kind: \"clsed\" is not one of closed, open, generators, trace, ";
         assert!(message.starts_with(list), "{message}");
         assert!(message.ends_with(" (did you mean \"closed\"?)"), "{message}");
         assert!(WorkloadConfig::of_kind("fro").is_err());

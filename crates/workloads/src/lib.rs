@@ -24,6 +24,7 @@ mod files;
 mod footprint;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod formats;
+mod generator;
 mod in_flight;
 mod kind;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]

@@ -65,6 +65,9 @@ pub(crate) const KV_OFFLOAD: u64 = 34;
 /// Pages of the threads of a program.
 pub const PAGING: u64 = 35;
 
+/// All draws of generators that wait, whose order is part of their definition.
+pub(crate) const GENERATORS: u64 = 36;
+
 /// The seed of part `index` of a workload, such as a thread or a stream. Part 0 has the seed
 /// itself, so a workload with one part draws as if undivided.
 pub(crate) fn derived(seed: u64, index: u64) -> u64 {

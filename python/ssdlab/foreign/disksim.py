@@ -24,7 +24,7 @@ REDUNDANCY = {
 
 
 #: Block types of supported and of unsupported drives.
-DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk"), ("disksim_simpledisk", "memsmodel_mems")
+DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk", "disksim_simpledisk"), ("memsmodel_mems",)
 #: Disk schedulers for the policies of a driver.
 SCHEDULERS = {
     1: "fcfs", 2: "scan", 3: "c-look", 4: "sstf", 5: "scan", 6: "c-look", 7: "sstf",
@@ -181,7 +181,7 @@ class _Experiment:
             self.effects += given.rest()
         known = {
             "disksim_global", "disksim_stats", "disksim_iosim", "disksim_logorg", "disksim_pf",
-            "disksim_disk", "ssdmodel_ssd", "disksim_synthio", "disksim_iodriver",
+            *DRIVES, "disksim_synthio", "disksim_iodriver",
             "disksim_bus", "disksim_ctlr", "dm_disk",
         }  # fmt: skip
         self.effects += [
@@ -241,7 +241,7 @@ class _Experiment:
                         raise Given(block).wrong("devices", value, "one is no drive")
                     raise InputError(
                         f"{block.path}:{value.line}: {block.type} {block.name}: {value} is no "
-                        f"instance of an ssdmodel_ssd or of a disksim_disk{why}"
+                        f"instance of {', '.join(DRIVES)}{why}"
                     )
                 used.append(str(value))
         if len(organizations) > 1 and not self._is_apart():
@@ -251,8 +251,7 @@ class _Experiment:
         if not drives:
             absent = "".join(f"; {it} is not there" for it in self.parameters.absent)
             raise InputError(
-                f"{self.path}: no instance of an ssdmodel_ssd or of a disksim_disk: nothing to "
-                f"simulate{absent}"
+                f"{self.path}: no instance of {', '.join(DRIVES)}: nothing to simulate{absent}"
             )
         if unused := [name for name in drives if name not in used] if organizations else []:
             self.notes.append(f"not modelled: {self._shown(unused)}, outside the organization")
@@ -293,6 +292,11 @@ class _Experiment:
                     self.effects.append(f"the driver's Scheduling policy {policy}: taken as C-LOOK")
             if (slowest := max(reads, writes, bulk_ms)) > 0:
                 link["bandwidth"] = ssdmodel.bandwidth(slowest)
+            return device
+        if block.type == "disksim_simpledisk":
+            given = Given(block)
+            device = diskspecs.simple_keys(given, max(reads, writes))
+            self.effects += given.rest()
             return device
         if reads != writes:
             self.effects.append(
@@ -351,7 +355,7 @@ class _Experiment:
         return {}
 
     def workload(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The generator's open load, with its end."""
+        """The generators' load, with its end."""
         sources = self.parameters.of_type("disksim_synthio")
         if not sources:
             raise InputError(
@@ -369,26 +373,28 @@ class _Experiment:
             until["until"] = f"{end:.10g}s"
         for flow in map(Given, generators):
             self._refuse_places(flow)
-        loop = synthio.closed(generators, requests, end)
-        if loop is not None and len(generators) <= self._processors():
-            self.notes += given.rest()
-            return loop, until
-        if len(generators) > 1:
+        if not synthio.are_alike(generators):
             raise self._no_load(
-                generators[1], f"the load of {len(generators)} generators is not converted"
+                generators[1], f"the load of {len(generators)} generators that differ"
             )
         given.neutral(
             "System call/return with each request", "Think time from call to request",
             "Think time from request to return",
         )  # fmt: skip
+        for block in self.parameters.of_type("disksim_logorg"):
+            scheme = block.given.get("Redundancy scheme")
+            if scheme is not None and "Parity" in str(scheme):
+                problem = "here writes that would corrupt each other's parity wait, and in the "
+                raise self._no_load(block, f"{problem}original they do not, so that its own load")
         flow = Given(generators[0])
         self._refuse_places(flow)  # consumes the devices
-        workload = self._open(flow) | ({"requests": requests} if requests else {})
+        workload = synthio.load(flow, len(generators), self._processors())
         self.notes += [*given.rest(), *flow.rest()]
-        return workload, until
+        return workload | ({"requests": requests} if requests else {}), until
 
     def _no_load(self, block: Block, problem: str) -> InputError:
-        return self._wrong(block, f"{problem}; --trace FILE or --workload NAME runs another load")
+        problem += " is not converted; --trace FILE or --workload NAME runs another load"
+        return self._wrong(block, problem)
 
     def _refuse_places(self, flow: Given) -> None:
         """Raise `InputError` unless a generator addresses the only device."""
@@ -406,44 +412,6 @@ class _Experiment:
             raise self._no_load(flow.block, f"a generator over several devices ({places})")
         if names and not alone and (names[0] not in organizations or self._is_apart()):
             raise self._no_load(flow.block, f"a generator for one drive of several ({places})")
-
-    def _open(self, flow: Given) -> dict[str, Any]:
-        for name in (
-            "Probability of time-critical request", "Probability of time-limited request",
-            "Probability of local access",
-        ):  # fmt: skip
-            value = flow.left.get(name)
-            if value is not None and flow.number(name, 1):
-                raise flow.wrong(
-                    name, value,
-                    "requests that the host waits for, or near the one before, are not converted; "
-                    '--trace FILE or --workload NAME runs another load, and kind = "threads" '
-                    "waits for answers",
-                )  # fmt: skip
-        for name in (
-            "Time-critical think times", "Time-limited think times", "Time-limited time limits",
-            "Local inter-arrival times", "Local distances",
-        ):  # fmt: skip
-            flow.left.pop(name, None)
-        found: dict[str, Any] = {"kind": "open", "generator": "drand48"}
-        block = flow.whole("Blocking factor") or 1
-        found["block_size"] = f"{block * SECTOR}B"
-        if (sectors := flow.whole("Storage capacity per device")) is not None:
-            found["footprint"] = f"{sectors // block * block * SECTOR}B"
-        for key, name in (
-            ("sequential_share", "Probability of sequential access"),
-            ("read_share", "Probability of read access"),
-        ):
-            if (share := flow.number(name, 1)) is not None:
-                found[key] = share
-        for key, name in (
-            ("interarrival", "General inter-arrival times"),
-            ("sequential_interarrival", "Sequential inter-arrival times"),
-            ("size", "Sizes"),
-        ):
-            if (stated := flow.distribution(name)) is not None:
-                found[key] = stated
-        return found
 
 
 def _apart(drive: dict[str, Any], count: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ NEUTRAL = {
         "Per-request overhead time", "Allow almost read hits", "Allow sneaky full read hits",
         "Allow sneaky partial read hits", "Allow sneaky intermediate read hits",
         "Allow write prebuffering", "Preseeking level", "Never disconnect",
-        "Hold bus entire read xfer", "Hold bus entire write xfer", "Write completion overhead",
+        "Hold bus entire read xfer", "Hold bus entire write xfer",
         "Data preparation overhead", "First reselect overhead", "Other reselect overhead",
         "Read disconnect afterread", "Read disconnect afterwrite", "Write disconnect overhead",
         "Extradisc command overhead", "Extradisc disconnect overhead",
@@ -33,11 +33,14 @@ NEUTRAL = {
         "Immed transfer partial hit", "Allow read hits on write data",
     ),
 }  # fmt: skip
+#: The sparing scheme that counts spare tracks, and tracks with common spare sectors by scheme.
+TRACKS, PER = 1, {2: " per 1 cylinders", 3: " per track", 4: " per 1 cylinders"}
 OVERHEADS = {
     "read_hit": "Read hit over. after read", "read_hit_after_write": "Read hit over. after write",
     "read_miss": "Read miss over. after read",
     "read_miss_after_write": "Read miss over. after write",
     "read_completion": "Read completion overhead",
+    "write_completion": "Write completion overhead",
 }  # fmt: skip
 
 
@@ -53,18 +56,33 @@ def keys(block: Block, bus_ms: float) -> tuple[dict[str, Any], list[str]]:
     geometry, notes = _geometry(model)
     device |= geometry
     given.refuse("Enable caching in buffer", "a disk without a buffer is not modelled", "1", "2")
-    given.refuse("Extra write disconnect", "a second disconnection of writes is not modelled", "0")
     is_cached = given.word("Fast write level", {"0": False, "1": True, "2": True}) or False
-    device["write_cache"] = "on" if is_cached else "off"
+    device["write_cache"] = "run" if is_cached else "off"
     sector_ms = max(given.number("Bulk sector transfer time") or 0.0, bus_ms)
     device["bus_per_sector"] = _ms(sector_ms)
     device["overhead"] = _overhead(given, is_cached)
-    device["buffer"] = _buffer(given)
+    device["buffer"] = _buffer(given, is_cached)
     _queue(given)
     for fine, names in NEUTRAL.items():
         given.neutral(*names, fine=(fine,))
     given.left.pop("Avg sectors per cylinder", None)
     return device, [*notes, *given.rest()]
+
+
+def simple_keys(given: Given, bus_ms: float) -> dict[str, Any]:
+    """Keys of a disk with a constant time of each request, behind a bus of `bus_ms` per sector.
+
+    The order of its queue has no effect on the mean response where all times are equal.
+    """
+    names = ("Access time", "Constant access time", "Command overhead", "Bus transaction latency")
+    fixed_ms = sum(given.number(name) or 0.0 for name in names)
+    sector_ms = max(given.number("Bulk sector transfer time") or 0.0, bus_ms)
+    law = f"{_ms(fixed_ms)} + {_ms(sector_ms * 2)}/KiB"
+    patterns = ("sequential_read", "random_read", "sequential_write", "random_write")
+    size = f"{_needed(given, 'Block count') * SECTOR}B"
+    _queue(given)
+    given.neutral("Never disconnect")
+    return {"kind": "law", "size": size} | dict.fromkeys(patterns, law)
 
 
 def _ms(ms: float) -> str:
@@ -80,24 +98,40 @@ def _overhead(given: Given, is_cached: bool) -> dict[str, str]:
     for after in ("read", "write"):
         given.left.pop(f"Write {unused} over. after {after}", None)
     times = {key: given.number(name) for key, name in names.items()}
+    if given.word("Extra write disconnect", {"0": False, "1": True}):
+        # A write after a write gives the bus back before its data, and its heads leave after these.
+        names_before = ("Extradisc command overhead", "Extradisc seek delta")
+        times["write_after_write"] = sum(given.number(it) or 0.0 for it in names_before)
+    if not is_cached and not given.whole("Never disconnect", least=0):
+        # It is answered after the bus is had again.
+        again = given.number("First reselect overhead") or 0.0
+        times["write_completion"] = (times["write_completion"] or 0.0) + again
     return {key: _ms(ms) for key, ms in times.items() if ms is not None}
 
 
-def _buffer(given: Given) -> dict[str, Any]:
+def _buffer(given: Given, is_cached: bool) -> dict[str, Any]:
     def size(name: str) -> str | None:
         sectors = given.whole(name, least=0)
         return None if sectors is None else f"{sectors * SECTOR}B"
 
-    ahead = given.word("Buffer continuous read", {"0": None, "1": "limit", "2": "limit",
+    ahead = given.word("Buffer continuous read", {"0": None, "1": "own-track", "2": "limit",
                                                   "3": "limit", "4": "track"})  # fmt: skip
     maximum = size("Maximum read-ahead (blks)")
+    segments = given.whole("Number of buffer segments") or 1
+    is_apart = given.word("Use separate write segment", {"0": False, "1": True})
+    if is_apart and not is_cached:
+        # Reads never have the one of writes.
+        segments = max(segments - 1, 1)
     high, low = given.number("High (read) water mark", 1), given.number("Low (write) water mark", 1)
     if low and low != high:
         given.notes.append(f"not modelled: Low (write) water mark = {low:g}")
     found = {
-        "segments": given.whole("Number of buffer segments"),
+        "segments": segments,
         "segment": size("Segment size (in blks)"),
-        "write_segments": given.whole("Maximum number of write segments"),
+        "write_segments": min(
+            segments, given.whole("Maximum number of write segments") or segments
+        ),
+        "keep_writes": True if not is_cached and not is_apart else None,
         "read_ahead": "0B" if ahead is None else maximum,
         "read_ahead_to": ahead,
         "read_ahead_on_hit": given.word("Read-ahead on idle hit", {"0": False, "1": True}),
@@ -134,14 +168,14 @@ def _geometry(model: Given) -> tuple[dict[str, Any], list[str]]:
     device = {
         "capacity": f"{sectors * SECTOR}B",
         "rpm": round(rpm) if rpm else None,
+        # As in the original, which draws no angle.
+        "angle": 0.0,
         "cylinders": cylinders,
         "surfaces": _needed(model, "Number of data surfaces"),
         "zones": _zones(layout),
         "seek": seek,
     }
     layout.neutral("LBN-to-PBN mapping scheme")
-    for name in ("Sparing scheme used", "Rangesize for sparing"):
-        layout.left.pop(name, None)
     notes = [*model.rest(), *mechanics.rest(), *layout.rest()]
     return {key: value for key, value in device.items() if value is not None}, notes
 
@@ -157,27 +191,30 @@ def _zones(layout: Given) -> str:
     listed = layout.left.pop("Zones", None)
     values = listed.said if listed is not None and isinstance(listed.said, list) else []
     zones = [Given(it.said) for it in values if isinstance(it.said, Block)]
+    scheme = layout.whole("Sparing scheme used", least=0) or 0
+    cylinders = layout.whole("Rangesize for sparing") or 1
+    per = PER | {8: f" per {cylinders} cylinders"}
     if not zones:
         raise InputError(f"{layout.block.path}:{layout.block.line}: a layout without Zones")
-    written, left_out, positions = [], 0, 0
+    written, left_out = [], 0
     for zone in zones:
         first = zone.whole("First cylinder number", least=0) or 0
         last, track = zone.whole("Last cylinder number", least=0), _needed(zone, "Blocks per track")
         skews = [zone.number(f"Skew for {it} switch") or 0.0 for it in ("track", "cylinder")]
         text = f"{first}-{last}: {track} skew {round(skews[0])} {round(skews[1])}"
         if spare := zone.whole("Number of spares", least=0):
-            text += f" spare {spare}"
+            spare *= track if scheme == TRACKS else 1
+            text += f" spare {spare}{per.get(scheme, '')}"
+        if empty := zone.whole("Empty space at zone front", least=0):
+            text += f" empty {empty}"
+        if angle := zone.number("Offset of first block"):
+            text += f" at {round(angle) % track}"
         written.append(text)
         for name in ("slips", "defects"):
             listed = zone.left.pop(name, None)
             left_out += len(listed.said) if listed and isinstance(listed.said, list) else 0
-        positions += sum(
-            bool(zone.number(it)) for it in ("Offset of first block", "Empty space at zone front")
-        )
     if left_out:
         layout.notes.append(f"not modelled: {left_out} slipped and defective sectors")
-    if positions:
-        layout.notes.append("not modelled: offsets and empty space at the front of zones")
     return ", ".join(written)
 
 

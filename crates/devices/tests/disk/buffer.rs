@@ -128,6 +128,24 @@ fn a_cached_write_is_answered_when_its_data_are_there() {
 }
 
 #[test]
+fn a_run_of_writes_is_on_its_way_at_once_and_others_wait_for_it() {
+    let keys = [&cached()[..], &[json!({ "write_cache": "run" })]].concat();
+    let steps = [(0, Op::Write, 5000, 4), (0, Op::Write, 5004, 4), (0, Op::Write, 90_000, 4)];
+    let times = latencies_us(&keys, &steps);
+    close(times[0], 140.0, 1e-9);
+    close(times[1], 280.0, 1e-9);
+    assert!(times[2] > 1_000.0, "{times:?}");
+    // The heads leave with the command, not once the data are there.
+    let alone = |extra: Value| {
+        let keys = [&keys[..], &[extra]].concat();
+        latencies_us(&keys, &[(0, Op::Write, 5000, 4), (0, Op::Flush, 0, 0)])[1]
+    };
+    close(alone(json!({})), alone(json!({ "write_cache": "off" })), 0.2);
+    let device = disk(&keys);
+    assert!(device.audit().is_ok());
+}
+
+#[test]
 fn a_write_waits_where_the_buffer_is_full() {
     // Two segments may be dirty: the first of them is on its way to the disk at once.
     let steps: Vec<_> = (0..4).map(|id| (0, Op::Write, 40_000 * id, 4)).collect();
@@ -172,12 +190,13 @@ fn every_mixture_of_requests_on_any_disk_ends() {
         let mut pick =
             |choices: &[Value]| choices[random.below(choices.len() as u64) as usize].clone();
         let keys = json!({
-            "write_cache": pick(&[json!("on"), json!("on"), json!("off")]),
+            "write_cache": pick(&[json!("on"), json!("run"), json!("off")]),
             "scheduler": pick(&["fcfs", "sstf", "scan", "c-look", "sptf"].map(|it| json!(it))),
             "bus_per_sector": pick(&[json!("0ns"), json!("130us")]),
             "zones": pick(&[json!("0-999: 100 skew 3 9"), json!("2-2: 7, 5-900: 33"), json!("0-0: 300")]),
             "buffer": {
                 "segments": pick(&[json!(1), json!(3)]), "write_segments": 1,
+                "keep_writes": pick(&[json!(true), json!(false)]),
                 "segment": pick(&[json!("512B"), json!("8KiB"), json!("64KiB")]),
                 "read_ahead": pick(&[json!("0B"), json!("512B"), json!("64KiB")]),
                 "read_ahead_to": pick(&[json!("limit"), json!("track")]),

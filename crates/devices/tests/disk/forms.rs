@@ -174,6 +174,34 @@ fn spare_sectors_have_no_address() {
 }
 
 #[test]
+fn spare_and_empty_sectors_lie_where_the_zone_says() {
+    let sectors = |zones: &str| disk(&[plain(), json!({ "zones": zones })]).capacity_sectors();
+    // Ten cylinders of two surfaces have 2,000 sectors.
+    assert_eq!(sectors("0-9: 100 spare 3 per track"), 1_940);
+    assert_eq!(sectors("0-9: 100 spare 3 per 1 cylinders"), 1_970);
+    assert_eq!(sectors("0-9: 100 spare 3 per 4 cylinders"), 1_991);
+    assert_eq!(sectors("0-9: 100 spare 3 empty 250"), 1_747);
+    let first_us = |zones: &str, sector| {
+        let mut device = disk(&[plain(), json!({ "zones": zones, "angle": 0.0 })]);
+        device.submit(0, Request::new(0, Op::Read, Lba(sector), 1));
+        device.next_event().unwrap() as f64 / 1e3
+    };
+    for (zones, sector, expected) in [
+        ("0-9: 100", 20, 2_100.0),
+        ("0-9: 100 at 30", 20, 5_100.0),
+        ("0-9: 100 empty 30", 20, 5_100.0),
+        ("0-9: 100 spare 50 per track", 60, 1_100.0),
+        ("0-9: 100 spare 50 per 1 cylinders", 60, 6_100.0),
+        // The next cylinder is a seek and almost a turn away.
+        ("0-9: 100 spare 50 per 1 cylinders", 150, 10_100.0),
+        ("0-9: 100 spare 50 per 2 cylinders", 350, 10_100.0),
+        ("0-9: 100 spare 50 per 2 cylinders", 349, 5_000.0),
+    ] {
+        close(first_us(zones, sector), expected, 1e-4);
+    }
+}
+
+#[test]
 fn the_seed_turns_the_spindle_and_nothing_else_is_drawn() {
     let first = |seed| {
         let mut device = config(&[plain()]).build(seed).unwrap();

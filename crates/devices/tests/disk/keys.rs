@@ -24,6 +24,7 @@ fn figure(load: &str, device: &mut dyn Model) -> f64 {
     };
     match load {
         "read" => random(Load::reads(1, 4_000), device),
+        "first" => at(device, &[(0, Op::Read, 30, 1)]),
         "track" => random(Load { sectors: 100, ..Load::reads(1, 2_000) }, device),
         "near" => random(Load { share: 0.01, ..Load::reads(1, 4_000) }, device),
         "queue" => random(Load::reads(8, 4_000), device),
@@ -47,6 +48,13 @@ fn figure(load: &str, device: &mut dyn Model) -> f64 {
             let pair = |id: u64| {
                 let (write, read) = (2 * id * STEP, (2 * id + 1) * STEP);
                 [(write, Op::Write, 190_000, 4), (read, Op::Read, place(id), 4)]
+            };
+            at(device, &(0..200).flat_map(pair).collect::<Vec<_>>())
+        }
+        "read back" => {
+            let pair = |id: u64| {
+                let (write, read) = (2 * id * STEP, (2 * id + 1) * STEP);
+                [(write, Op::Write, id * 700, 4), (read, Op::Read, id * 700, 4)]
             };
             at(device, &(0..200).flat_map(pair).collect::<Vec<_>>())
         }
@@ -83,6 +91,7 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
     vec![
         ("capacity", none(), json!("5120000B"), "capacity", false),
         ("rpm", none(), json!(12_000), "read", false),
+        ("angle", json!({"angle": 0.0}), json!(0.5), "first", true),
         ("cylinders", curve(), json!(4_000), "read", false),
         ("surfaces", none(), json!(4), "capacity", true),
         ("zones", none(), json!("0-999: 50"), "read", true),
@@ -100,16 +109,20 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         ("overhead.write", none(), json!("3ms"), "write", true),
         ("overhead.write_after_write", none(), json!("3ms"), "write", true),
         ("overhead.read_completion", none(), json!("1ms"), "read", true),
+        ("overhead.write_completion", none(), json!("1ms"), "write", true),
         ("bus_per_sector", none(), json!("200us"), "read", true),
         ("buffer.segments", none(), json!(8), "six places", false),
         ("buffer.segment", json!({"buffer": {"segments": 8}}), json!("4KiB"), "six places", true),
         ("buffer.read_ahead", none(), json!("64KiB"), "paced", false),
         ("buffer.read_ahead_to", ahead("64KiB"), json!("track"), "paced", true),
+        ("buffer.read_ahead_to", ahead("64KiB"), json!("own-track"), "paced", true),
         ("buffer.read_ahead_on_hit", ahead("8KiB"), json!(true), "interrupted", false),
         ("buffer.read_on_arrival", none(), json!(true), "track", false),
         ("buffer.send_at", json!({"bus_per_sector": "50us"}), json!(1.0), "read", true),
+        ("buffer.keep_writes", none(), json!(true), "read back", false),
         ("buffer.write_segments", json!({"write_cache": "on"}), json!(4), "bursts", false),
         ("write_cache", none(), json!("on"), "bursts", false),
+        ("write_cache", json!({"write_cache": "on"}), json!("run"), "bursts", true),
         ("scheduler", none(), json!("sptf"), "queue", false),
         ("queue_depth", json!({"scheduler": "sptf"}), json!(1), "queue", true),
         ("energy.idle", none(), json!("8W"), "joules", true),

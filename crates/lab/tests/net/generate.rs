@@ -9,7 +9,8 @@ use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
 use super::{
-    blocks, caches, commands, diskspd, energy, fdp, generators, logs, maps, media, queues, zones,
+    blocks, caches, commands, diskspd, energy, fdp, generators, logs, maps, media, queues, waits,
+    zones,
 };
 
 /// Keys set in every experiment, to keep it small.
@@ -84,7 +85,9 @@ pub fn experiment(seed: u64) -> Config {
         }
     }
     let all = workloads::kinds().iter();
-    let is_apart = |kind: &str| kind == diskspd::KIND || generators::KINDS.contains(&kind);
+    let is_apart = |kind: &str| {
+        [diskspd::KIND, waits::KIND].contains(&kind) || generators::KINDS.contains(&kind)
+    };
     let kinds: Vec<_> = all.filter(|(kind, _)| !is_apart(kind)).collect();
     let kind = if dice.chance(0.6) {
         dice.pick(&["closed", "closed", "open"])
@@ -114,6 +117,7 @@ pub fn experiment(seed: u64) -> Config {
     maps::draw(&mut config, seed);
     diskspd::draw(&mut config, seed);
     generators::draw(&mut config, seed);
+    waits::draw(&mut config, seed);
     zones::draw(&mut config, seed);
     caches::draw(&mut config, seed);
     queues::draw(&mut config, seed);
@@ -296,6 +300,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
             fdp::is_own,
             queues::is_own,
             commands::is_own,
+            waits::is_own,
         ];
         if apart.iter().any(|is_own| is_own(path)) {
             continue;

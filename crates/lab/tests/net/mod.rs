@@ -24,6 +24,7 @@ mod redundancy;
 pub mod shrink;
 mod today;
 pub mod values;
+mod waits;
 mod zones;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};

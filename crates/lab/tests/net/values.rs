@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::{
     Config, SAMPLES, blocks, caches, commands, energy, fdp, generators, logs, maps, media, queues,
-    today, zones,
+    today, waits, zones,
 };
 use options::KeyInfo;
 
@@ -35,6 +35,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
+    }
+    if let Some(value) = waits::value(&key.path, dice) {
+        return Some(value);
     }
     if let Some(word) = of_words(key, dice) {
         return Some(word);

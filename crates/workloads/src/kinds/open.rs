@@ -1,30 +1,20 @@
 //! An open loop: requests arrive by the clock, regardless of completions.
 //!
 //! This is the synthetic generator of `DiskSim` 4.0 (one generator, one device) with the same order
-//! of draws; with its random source it reproduces its streams. Time-critical, time-limited and
-//! local requests are not modelled; their draws are made and discarded.
+//! of draws; with its random source it reproduces its streams. Several generators, and requests that a
+//! generator waits for, are in [`generators`](super::generators).
 
 use crate::distribution::DistributionSpec;
 use crate::error::BuildError;
 use crate::footprint::Footprint;
+use crate::generator::{
+    Generator, GeneratorDraws, NOWHERE, RandomSource, never_negative, no_request, no_size,
+};
 use crate::kind::{Context, WorkloadKind};
 use crate::time_scale::TimeScale;
 use crate::{checks, streams};
-use engine::{
-    Arrival, Completion, Drand48, Lba, Op, Random, Request, Time, Workload, WorkloadError,
-    Xoshiro256,
-};
-use options::{Invalid, Size};
-
-options::choices! {
-    /// Random number generator of the open workload.
-    pub enum Generator {
-        /// The default generator of all workloads.
-        Xoshiro = "xoshiro256++",
-        /// The C library's 48-bit generator with `DiskSim`'s reseeding after the first request.
-        Drand48 = "drand48",
-    }
-}
+use engine::{Arrival, Completion, Random as _, Time, Workload, WorkloadError};
+use options::Size;
 
 options::options! {
     /// An open loop: requests arrive by the clock, as `DiskSim`'s synthetic generator draws them.
@@ -53,12 +43,6 @@ options::options! {
     }
 }
 
-/// Seed of `DiskSim` after the first request, for any configured seed.
-const DISKSIM_RUN_SEED: u32 = 1_000_003;
-
-/// Maximum draws of a request; a size that never fits within them is an error.
-const TRIES: u32 = 100_000;
-
 impl WorkloadKind for Open {
     const SUMMARY: &'static str =
         "open loop: timed arrivals, as drawn by DiskSim's synthetic generator";
@@ -76,132 +60,53 @@ impl WorkloadKind for Open {
         let scale = checks::time_scale(self.time_scale)?;
         let footprint = self.footprint.sectors(context.capacity_sectors)?;
         let block_sectors = checks::block_sectors(self.block_size, footprint)?;
-        let random: Box<dyn Random> = match self.generator {
-            Generator::Xoshiro => Box::new(Xoshiro256::new(context.draws(), streams::OPEN)),
-            Generator::Drand48 => Box::new(Drand48::new(context.draws() as u32)),
-        };
-        let mut open = OpenLoop {
-            options: self.clone(),
-            scale,
+        let mut draws = GeneratorDraws {
+            sequential_share: self.sequential_share,
+            local_share: 0.0,
+            read_share: self.read_share,
+            interarrival: self.interarrival,
+            sequential_interarrival: self.sequential_interarrival,
+            local_interarrival: self.interarrival,
+            local_distance: self.size,
+            size: self.size,
             block_sectors,
             blocks: footprint / u64::from(block_sectors),
+            now: NOWHERE,
+        };
+        let mut random = self.generator.first(context, streams::OPEN);
+        let clock_ms = draws.jump(&mut random).map_err(no_request)?;
+        random.unit(); // the class of the request (time-critical and so on)
+        let random = self.generator.later(context, random);
+        Ok(Box::new(OpenLoop {
+            requests: self.requests,
+            scale,
             random,
             issued: 0,
-            clock_ms: 0.0,
-            now: Extent { op: Op::Read, block: 0, blocks: 0 },
-        };
-        open.jump().map_err(|problem| {
-            Invalid::new(&["workload.size", "workload.footprint", "workload.block_size"], problem)
-        })?;
-        if self.generator == Generator::Drand48 {
-            let repeated = context.draws() ^ context.seed;
-            open.random = Box::new(Drand48::new(DISKSIM_RUN_SEED ^ repeated as u32));
-        }
-        Ok(Box::new(open))
+            clock_ms,
+            draws,
+        }))
     }
 }
 
-/// Refuses times that are negative by design; a normal distribution may still draw values below 0.
-fn never_negative(key: &str, interarrival: DistributionSpec) -> Result<(), Invalid> {
-    if interarrival.floor() < 0.0 {
-        let problem = format!("{interarrival} gives negative times between arrivals");
-        return Err(Invalid::new(&[key], problem));
-    }
-    Ok(())
-}
-
-/// A request in blocks.
-#[derive(Debug, Clone, Copy)]
-struct Extent {
-    op: Op,
-    block: u64,
-    blocks: u64,
-}
-
-/// A running generator; `now` and `clock_ms` belong to the request drawn last.
+/// A running generator; `draws` and `clock_ms` belong to the request drawn last.
 struct OpenLoop {
-    options: Open,
+    requests: u64,
     scale: TimeScale,
-    block_sectors: u32,
-    blocks: u64,
-    random: Box<dyn Random>,
+    random: RandomSource,
     issued: u64,
     clock_ms: f64,
-    now: Extent,
-}
-
-impl OpenLoop {
-    /// Draws the next request. It is sequential with the given probability, if two more of its size
-    /// fit.
-    fn draw(&mut self) -> Result<(), String> {
-        let follows = self.random.unit() < self.options.sequential_share;
-        if follows && self.now.block + 2 * self.now.blocks < self.blocks {
-            self.pass(self.options.sequential_interarrival);
-            self.now.block += self.now.blocks;
-            self.random.unit(); // the class of the request (time-critical and so on)
-            Ok(())
-        } else {
-            self.jump()
-        }
-    }
-
-    /// Draws a non-sequential request.
-    fn jump(&mut self) -> Result<(), String> {
-        self.pass(self.options.interarrival);
-        self.random.unit(); // the device, of which there is one
-        let (block, blocks) = self.place()?;
-        let reads = self.random.unit() < self.options.read_share;
-        self.random.unit(); // the class of the request
-        self.now = Extent { op: if reads { Op::Read } else { Op::Write }, block, blocks };
-        Ok(())
-    }
-
-    /// Advances the clock by the time between two arrivals.
-    fn pass(&mut self, interarrival: DistributionSpec) {
-        self.clock_ms += interarrival.distribution().sample(&mut *self.random).max(0.0);
-    }
-
-    /// Draws position and size, in blocks, until they fit the footprint.
-    ///
-    /// As in the original, a request may not end exactly at the end.
-    fn place(&mut self) -> Result<(u64, u64), String> {
-        let block_sectors = i64::from(self.block_sectors);
-        let mut any_positive = false;
-        for _ in 0..TRIES {
-            let block = self.random.below(self.blocks);
-            // The cast truncates towards 0 and saturates; the comparisons below refuse saturated
-            // values.
-            let sectors = self.options.size.distribution().sample(&mut *self.random) as i64;
-            let blocks = sectors.saturating_add(block_sectors - 1).div_euclid(block_sectors);
-            if blocks <= 0 {
-                continue;
-            }
-            any_positive = true;
-            let blocks = blocks as u64;
-            let within = block.checked_add(blocks).is_some_and(|end| end < self.blocks);
-            let sectors = blocks.checked_mul(u64::from(self.block_sectors));
-            if within && sectors.is_some_and(|sectors| u32::try_from(sectors).is_ok()) {
-                return Ok((block, blocks));
-            }
-        }
-        let size = self.options.size;
-        Err(if any_positive {
-            let blocks = self.blocks;
-            format!("{size} gave no request inside the footprint of {blocks} blocks")
-        } else {
-            format!("{size} gave no size of at least one sector")
-        } + &format!(" in {TRIES} draws"))
-    }
+    draws: GeneratorDraws,
 }
 
 impl Workload for OpenLoop {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.issued == self.options.requests {
+        if self.issued == self.requests {
             return Ok(None);
         }
         // The first request was drawn when the generator was built.
         if self.issued > 0 {
-            self.draw().map_err(|problem| WorkloadError(format!("workload.size: {problem}")))?;
+            self.clock_ms += self.draws.draw(&mut self.random).map_err(no_size)?;
+            self.random.unit(); // the class of the request
         }
         let clock_ns = (self.clock_ms * 1e6).round();
         let in_range = (clock_ns < Time::MAX as f64).then_some(clock_ns as Time);
@@ -211,12 +116,7 @@ impl Workload for OpenLoop {
                 self.issued
             )));
         };
-        let request = Request::new(
-            self.issued,
-            self.now.op,
-            Lba(self.now.block * u64::from(self.block_sectors)),
-            self.now.blocks as u32 * self.block_sectors,
-        );
+        let request = self.draws.request(self.issued);
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }
@@ -228,7 +128,7 @@ impl Workload for OpenLoop {
     }
 
     fn expected_requests(&self) -> Option<u64> {
-        Some(self.options.requests)
+        Some(self.requests)
     }
 }
 
@@ -236,6 +136,7 @@ impl Workload for OpenLoop {
 mod tests {
     use super::super::tests::{arrivals, assert_refused, build, context, run};
     use super::*;
+    use engine::Op;
 
     /// The streams of the original's validation runs: its drive, its seed.
     fn original(requests: u64, sequential_share: f64, read_share: f64) -> Vec<Arrival> {
