@@ -219,20 +219,11 @@ HOURS ?= 0.05
 soak: check-tools dist/.stamp-installed ## a live device under three clients and faults, for hours (as root; HOURS=0.05)
 	$(BIN)/python python/tests/soak.py $(HOURS)
 
-# Mistakes that are planted in the code, one at a time, and must be found by a law: only the tests of the crate
-# itself run, of which none is a digest. Without CRATE, those in the lines of the last commit.
-CRATE ?=
-SHARD ?= 0/1
+# All in one build: an environment variable chooses the mistake. Of the tests those run that reach it.
+COUNT ?= 150
 .PHONY: mutants
-mutants: check-tools ## plant mistakes in the last commit, or in a crate (CRATE=engine SHARD=0/10), and list those not found
-	@cargo mutants --version >/dev/null 2>&1 || { echo "it needs cargo-mutants: cargo install cargo-mutants --locked" >&2; exit 2; }
-	@mkdir -p .cache
-	@if [ -n "$(CRATE)" ]; then set -x; \
-	  cargo mutants --package ssdlab-$(subst _,-,$(CRATE)) --shard $(SHARD) --output .cache; \
-	else set -x; \
-	  git diff HEAD~1 -- crates > .cache/mutants.diff && \
-	  cargo mutants --in-diff .cache/mutants.diff --output .cache; \
-	fi
+mutants: check-tools ## plant COUNT mistakes in the crates, and list those that no law finds (COUNT=150 SEED=1): half an hour
+	$(PYTHON) python/tests/support/planted_in_rust.py $(COUNT) $(SEED)
 
 .PHONY: mutants-python
 mutants-python: dist/.stamp-tested ## plant mistakes in the arithmetic of Python (costs, ratings, reliability)
