@@ -95,6 +95,20 @@ impl Answers {
         false
     }
 
+    /// Counts a request of unknown latency. Returns true if it succeeded.
+    #[inline]
+    pub(crate) fn pass(&mut self, completion: &Completion) -> bool {
+        let op = completion.request.op as usize;
+        let ended = &mut self.ended[op];
+        ended.statuses[completion.status as usize] += 1;
+        if completion.status.is_ok() {
+            self.by_op[op].pass(completion);
+            return true;
+        }
+        ended.failed_bytes += completion.request.bytes();
+        false
+    }
+
     /// Completed requests, successful or not.
     pub(crate) fn count(&self) -> u64 {
         self.ended.iter().flat_map(|ended| ended.statuses).sum()
@@ -184,11 +198,16 @@ impl Classes {
     }
 
     /// Counts a request in its class.
-    pub(crate) fn record(&mut self, completion: &Completion) {
+    pub(crate) fn record(&mut self, completion: &Completion, is_timed: bool) {
         let queue = usize::from(completion.request.queue);
         if let Some(Some(index)) = self.of_queue.get(queue) {
             let index = usize::from(*index);
-            self.each[index].1.record(completion);
+            let answers = &mut self.each[index].1;
+            if is_timed {
+                answers.record(completion)
+            } else {
+                answers.pass(completion)
+            };
             let (first, last) = &mut self.spans[index];
             *first = (*first).min(completion.submitted);
             *last = (*last).max(completion.at);
@@ -212,8 +231,9 @@ impl Classes {
 fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -> Value {
     let seconds = simulated_ns as f64 / 1e9;
     let requests = stats.requests();
-    let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
-    let share = |count: u64| (requests > 0).then_some(count as f64 / requests as f64);
+    let timed = stats.timed();
+    let us = |ns: f64| (timed > 0).then_some(ns / 1e3);
+    let share = |count: u64| (timed > 0).then_some(count as f64 / timed as f64);
     let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
     let latencies = stats.histogram();
     let percentiles: Map<String, Value> = PERCENTILES

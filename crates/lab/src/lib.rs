@@ -42,6 +42,7 @@ mod reliability;
 mod replayed;
 mod requests;
 mod results;
+mod sampled;
 mod session;
 mod snapshot;
 mod steady;

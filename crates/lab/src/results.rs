@@ -62,11 +62,21 @@ impl Collected {
             return false;
         }
         let start = *self.start.get_or_insert(completion.submitted);
-        self.classes.record(completion);
+        self.classes.record(completion, true);
         if self.answers.record(completion) {
             self.series.record(completion.at.saturating_sub(start), completion);
         }
         true
+    }
+
+    /// Counts a request of unknown latency.
+    pub(crate) fn pass(&mut self, completion: &Completion) {
+        self.reach.record(completion);
+        let start = *self.start.get_or_insert(completion.submitted);
+        self.classes.record(completion, false);
+        if self.answers.pass(completion) {
+            self.series.pass(completion.at.saturating_sub(start), completion);
+        }
     }
 
     /// Samples the device before the events at `now`. Returns the time of the next sample.
@@ -165,7 +175,7 @@ impl Collected {
             "bin_seconds": seconds,
             "requests": bins.iter().map(|bin| bin.requests).collect::<Vec<_>>(),
             "mb_per_s": bins.iter().map(|b| b.bytes as f64 / 1e6 / seconds).collect::<Vec<_>>(),
-            "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
+            "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests - b.untimed)).collect::<Vec<_>>(),
             "p50_us": percentile(0.5),
             "p99_us": percentile(0.99),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
@@ -219,9 +229,10 @@ pub(crate) struct Ran {
     /// How the drive settled, if that ended the run.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
-    /// Requested power cuts, and the outcomes of commands, if any.
+    /// Requested power cuts, if any.
     pub(crate) cuts: Option<PowerCuts>,
-    pub commands: Option<Value>,
+    /// Sections that few runs have: `commands`, `sample`.
+    pub(crate) sections: Vec<(&'static str, Value)>,
 }
 
 /// Input of the results of one run.
@@ -291,8 +302,8 @@ impl Results {
             all.extend(own);
         }
         self.complete(&mut results);
-        if let Some(commands) = &ran.commands {
-            results["commands"] = commands.clone();
+        for (name, section) in &ran.sections {
+            results[*name] = section.clone();
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

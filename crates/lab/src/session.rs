@@ -12,6 +12,7 @@ use crate::own_load::{build, context};
 use crate::preparation::{PhaseTick, Preparation};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
+use crate::sampled::{MeasuredIds, SamplePlan, Sampled};
 pub(crate) use crate::snapshot::{check_place, save as write_state};
 use crate::steady::{Prepared, Rounds, Settling, SteadyState};
 use crate::threads::Threads;
@@ -24,7 +25,7 @@ use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
 };
 use options::{Duration, Invalid, Size};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -213,6 +214,8 @@ struct Monitor<'a> {
     first: Option<Time>,
     log: Option<RequestLog>,
     interrupted: bool,
+    /// Requests that a sampled run measures.
+    measured: Option<&'a MeasuredIds>,
     supplied: &'a Supplied,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
@@ -221,6 +224,12 @@ impl Observer for Monitor<'_> {
     fn completed(&mut self, completion: &Completion) {
         let first = self.first.get_or_insert(completion.submitted);
         *first = (*first).min(completion.submitted);
+        if let Some(measured) = self.measured {
+            let (from, to) = measured.get();
+            if !(from..to).contains(&completion.request.id) {
+                return self.collected.pass(completion);
+            }
+        }
         let is_measured = self.collected.record(completion);
         if let Some(log) = &mut self.log {
             log.record(completion);
@@ -234,7 +243,8 @@ impl Observer for Monitor<'_> {
     }
 
     fn sample(&mut self, now: Time, figures: Option<Followed>, load: Load) -> Time {
-        self.collected.sample(now, figures, load)
+        // The main drive of a sampled run has no time series.
+        if self.measured.is_some() { Time::MAX } else { self.collected.sample(now, figures, load) }
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -314,16 +324,30 @@ pub(crate) fn run_gated(
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,
+        measured: None,
         supplied,
         progress,
     };
+    let measured = MeasuredIds::default();
+    let plan = SamplePlan::of(experiment, workload, &*session.device);
+    monitor.measured = matches!(plan, Some(Ok(_))).then_some(&measured);
     let mut cuts = power::cuts(experiment, &mut || {
         rehearse(experiment, (supplied, cache), until(experiment).0, &mut || monitor.tick(0))
     })?;
     if let Some(gate) = gate {
         session.device = Box::new(Gated::new(session.device, gate));
     }
-    let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
+    if let Some(Ok(_)) = plan {
+        let copied = session.device.memory(1.0);
+        let checked =
+            fits::check_written(experiment.device.kind(), "a copy for slices of the run", copied);
+        checked.map_err(|invalid| experiment.blame(&invalid))?;
+    }
+    let sample = plan.and_then(Result::ok).map(|plan| (plan, &measured));
+    let mut ended = ask(&mut session, workload, &mut monitor, cuts.as_mut(), sample)?;
+    if let Some(Err(because)) = plan {
+        ended.sections.push(("sample", json!({ "whole": because })));
+    }
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
         return Err(RunError::Interrupted { requests: monitor.collected.answered() });
@@ -356,7 +380,7 @@ pub(crate) fn run_gated(
         settled: ended.settled,
         wall_seconds: ended.wall_seconds,
         cuts,
-        commands: ended.commands,
+        sections: ended.sections,
     };
     let results = session.results(ran, None);
     RunError::or_results(&results, &session.unwritten)
@@ -367,7 +391,7 @@ struct Drove {
     driven: Driven,
     settled: Option<SteadyState>,
     wall_seconds: f64,
-    commands: Option<Value>,
+    sections: Vec<(&'static str, Value)>,
 }
 
 /// Rehearses the run without power cuts: returns its outcome and the number of device events.
@@ -410,6 +434,7 @@ fn ask(
     workload: &mut dyn Workload,
     monitor: &mut Monitor<'_>,
     cuts: Option<&mut PowerCuts>,
+    sample: Option<(SamplePlan, &MeasuredIds)>,
 ) -> Result<Drove, RunError> {
     let RunConfig { timed, steady, warm_up, faults: run_faults, .. } = &session.experiment.run;
     let faults = faults::of(session.experiment)?;
@@ -422,7 +447,16 @@ fn ask(
         reason = "reports the run's speed; no result depends on it"
     )]
     let started = Instant::now();
-    let (driven, settled) = if *timed {
+    let mut sections = Vec::new();
+    let (driven, settled) = if let Some((plan, measured)) = sample {
+        let seed = session.experiment.run.seed;
+        let mut device = Sampled::new(&mut *session.device, plan, seed, measured);
+        let driven = drive_through(None, &mut device, workload, until, monitor, None);
+        let (section, pieces) = device.finish();
+        monitor.collected.untimed(pieces);
+        sections.push(("sample", section));
+        (driven, None)
+    } else if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
         let warm_up = warm_up.ns();
         let mut warming;
@@ -454,8 +488,8 @@ fn ask(
     };
     let driven = driven
         .map_err(|error| RunError::Input(quoting::said(session.experiment, error.to_string())))?;
-    let commands = commands.map(|it| it.section());
-    Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), commands })
+    sections.extend(commands.map(|it| ("commands", it.section())));
+    Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), sections })
 }
 
 /// Refuses a preconditioning that exceeds the memory left.

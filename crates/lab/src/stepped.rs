@@ -497,7 +497,7 @@ impl SteppedDrive {
             settled: None,
             wall_seconds: self.started.elapsed().as_secs_f64(),
             cuts: None,
-            commands: None,
+            sections: Vec::new(),
         };
         let (prepared, threads) = (self.prepared.clone(), self.threads);
         let mut results =

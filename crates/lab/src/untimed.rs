@@ -19,7 +19,7 @@ pub(crate) struct Untimed<'a> {
 
 /// The flash counters over the run in a bounded number of steps; the requests per step double as
 /// the run grows.
-struct Steps {
+pub(crate) struct Steps {
     before: Option<FlashCounts>,
     ends: Vec<FlashCounts>,
     /// Requests per step, and those left in the current step.
@@ -30,7 +30,7 @@ struct Steps {
 impl Steps {
     const MOST: usize = 256;
 
-    fn new(device: &dyn Model) -> Steps {
+    pub(crate) fn new(device: &dyn Model) -> Steps {
         Steps {
             before: device.followed().map(FlashCounts::from),
             ends: Vec::new(),
@@ -40,7 +40,7 @@ impl Steps {
     }
 
     #[inline]
-    fn served(&mut self, device: &dyn Model) {
+    pub(crate) fn served(&mut self, device: &dyn Model) {
         self.left -= 1;
         if self.left == 0 {
             self.end(device);
@@ -57,7 +57,7 @@ impl Steps {
         self.left = self.requests;
     }
 
-    fn pieces(self) -> Vec<Piece> {
+    pub(crate) fn pieces(self) -> Vec<Piece> {
         let Some(mut before) = self.before else { return Vec::new() };
         let piece = |end| {
             let mut piece = Piece { requests: self.requests, ..Piece::default() };

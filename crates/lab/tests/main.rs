@@ -28,6 +28,7 @@ mod peers;
 mod preparation;
 mod reference;
 mod requests;
+mod sampled;
 mod scale;
 mod snapshot;
 mod speed;

@@ -41,6 +41,10 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     /// Summary in one line.
     const SUMMARY: &'static str;
 
+    /// True if any stretch of the load is like any other: rates, sizes and addresses are drawn from distributions that
+    /// stay the same.
+    const IS_STATIONARY: bool = false;
+
     /// True if each write covers one page of `page_sectors` and all pages of the device are equally
     /// likely. The state is then equal to random overwrites of pages.
     fn writes_uniformly(&self, _capacity_sectors: u64, _page_sectors: u64) -> bool {

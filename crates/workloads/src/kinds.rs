@@ -124,6 +124,11 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.reach(context),)* }
             }
 
+            /// True if any stretch of the load is like any other.
+            pub fn is_stationary(&self) -> bool {
+                match self { $(Self::$Options(_) => $Options::IS_STATIONARY,)* }
+            }
+
             /// True if the seed affects the requests.
             pub fn draws(&self) -> bool {
                 match self { $(Self::$Options(options) => options.draws(),)* }

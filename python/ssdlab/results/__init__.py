@@ -59,6 +59,7 @@ class Results(Part, arrow.Table):
     classes: Record
     workload: Record
     steady_state: Record
+    sample: Record
     time_series: Record
     timeline: Record
     units: Any

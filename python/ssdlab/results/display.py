@@ -78,6 +78,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         remarks.notices(results),
         warning_lines(results.warning_messages()),
         remarks.steady_state(results),
+        remarks.sample(results),
         _clock(results),
         remarks.threads(results.elapsed.get("threads")),
     ]

@@ -111,6 +111,27 @@ def steady_state(results: Results) -> Text | None:
     return Text("\n".join(lines)) if lines else None
 
 
+def sample(results: Results) -> Text | None:
+    """How a sampled run was measured; None for other runs."""
+    found = results.get("sample")
+    if not found:
+        return None
+    if "whole" in found:
+        return Text(f"Not sampled: {found['whole']}; all requests were simulated in time")
+    ended = "" if found["is_complete"] else "; it ended as soon as the intervals were narrow"
+    each = [
+        f"{op} {name} {low:,.1f} to {high:,.1f} us"
+        for op in ("read", "write")
+        for name, key in (("mean", "mean_us"), ("p99", "p99_us"))
+        for _, low, high in [found.get(op, {}).get(key, (None,) * 3)]
+        if low is not None
+    ]
+    return Text(
+        f"Sampled: latencies of {found['requests']:,} requests in {found['slices']} slices{ended}. "
+        f"95 % intervals: {', '.join(each)}"
+    )
+
+
 def _prepared_with(seen: Record) -> list[str]:
     """Preconditioning of a drive."""
     if "load" not in seen:

@@ -66,6 +66,7 @@ impl Experiment {
         let checked = run.steady.check().and_then(|()| run.check_warm_up());
         let checked = checked.and_then(|()| run.check_power_cut());
         let checked = checked.and_then(|()| run.check_faults());
+        let checked = checked.and_then(|()| run.check_sample());
         let checked = checked.and_then(|()| match run.power_cut {
             PowerCut::None => Ok(()),
             _ => device.check_power_cuts(),

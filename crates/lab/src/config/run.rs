@@ -4,6 +4,7 @@ use super::age::RunAge;
 use super::pace::Pace;
 use super::power_cut::PowerCut;
 use super::precondition::Precondition;
+use super::sample::Sample;
 use super::steady::Steady;
 use super::window::TimelineWindow;
 use devices::{DeviceConfig, DeviceKind as _};
@@ -74,6 +75,9 @@ options! {
         /// True if requests take simulated time; if not, each completes at once and only flash activity
         /// (write amplification, wear) is simulated.
         timed: bool = true,
+        /// Share of the requests that slices of the run serve in time; all others only change the state of the drive,
+        /// many times faster. "auto": 5 %.
+        sample: Sample = Sample::None,
         /// Warm-up at the start of a timed run, excluded from all results.
         warm_up: Duration = Duration::from_ns(0),
         /// When the run ends.
@@ -153,6 +157,25 @@ impl RunConfig {
                 &["run.power_cut", "run.until"],
                 format!("{at} is later than the end of the run, {end} (run.until)"),
             ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a sample of what cannot be sampled.
+    pub(crate) fn check_sample(&self) -> Result<(), Invalid> {
+        let refuse = |key: &str, problem: &str| {
+            Err(Invalid::new(&["run.sample", key], format!("a sampled run has {problem}")))
+        };
+        match self {
+            _ if self.sample == Sample::None => Ok(()),
+            _ if !self.timed => {
+                refuse("run.timed", "slices in time, and run.timed = false has no time")
+            }
+            _ if self.power_cut != PowerCut::None => refuse("run.power_cut", "no power cuts"),
+            _ if self.faults.is_some() => refuse("run.faults", "no timed faults"),
+            _ if self.timeline != TimelineWindow::None => {
+                refuse("run.timeline", "no window of operations")
+            }
             _ => Ok(()),
         }
     }

@@ -222,7 +222,7 @@ fn serve(
         settled: None,
         wall_seconds,
         cuts: None,
-        commands: None,
+        sections: Vec::new(),
     };
     let mut results = session.results(ran, watcher.alone.take().map(Alone::end));
     // Each output is written even if others fail, and the results are always returned.

@@ -381,7 +381,7 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.steady.slope" => dice.number(&[0.01, 0.1]),
         cost if cost.starts_with("cost.") => String::new(),
         "run.age" | "run.pace" | "run.seed" | "run.load_drive" | "run.save_drive"
-        | "run.power_cut" | "run.power_off" | "run.faults" => String::new(),
+        | "run.power_cut" | "run.power_off" | "run.faults" | "run.sample" => String::new(),
         _ => return None,
     };
     Some(value)

@@ -57,6 +57,7 @@ const MOST_OUTSTANDING: u64 = 1 << 24;
 impl WorkloadKind for Closed {
     const SUMMARY: &'static str =
         "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
+    const IS_STATIONARY: bool = true;
 
     fn reach(&self, context: &Context) -> Option<u64> {
         self.footprint.sectors(context.capacity_sectors).ok()

@@ -64,6 +64,7 @@ const AREAS: [Zone; 3] = [
 impl WorkloadKind for Jesd219 {
     const SUMMARY: &'static str =
         "the JESD219 enterprise workload: mixed sizes, half of them to 5 % of the space";
+    const IS_STATIONARY: bool = true;
 
     fn reach(&self, context: &Context) -> Option<u64> {
         self.footprint.sectors(context.capacity_sectors).ok()

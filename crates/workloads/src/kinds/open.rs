@@ -46,6 +46,7 @@ options::options! {
 impl WorkloadKind for Open {
     const SUMMARY: &'static str =
         "open loop: timed arrivals, as drawn by DiskSim's synthetic generator";
+    const IS_STATIONARY: bool = true;
 
     fn reach(&self, context: &Context) -> Option<u64> {
         self.footprint.sectors(context.capacity_sectors).ok()

@@ -23,6 +23,7 @@ use std::collections::BinaryHeap;
 impl WorkloadKind for Threads {
     const SUMMARY: &'static str =
         "classes of threads, each with its own rate, queue depth, submission queue and statistics";
+    const IS_STATIONARY: bool = true;
 
     fn reach(&self, context: &Context) -> Option<u64> {
         let capacity = context.capacity_sectors;
