@@ -101,7 +101,7 @@ def test_the_time_of_the_transport_is_subtracted(monkeypatch, statistic):
     monkeypatch.setattr(remote, "_points", points)
     plan = Plan((4096,), (1,), statistic=statistic, subtract_way="other")
     cell = remote.Cell("rand_read", 4096, 1)
-    point, taken = remote._less_the_way("fio", "target", "ours", cell, plan)
+    point, taken = remote._subtracted("fio", "target", "ours", cell, plan)
     assert point == Point("rand_read", 4096, 1, 230.0, 500)
     assert taken == (10.0 if statistic == "low" else 30.0)
 

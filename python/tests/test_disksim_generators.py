@@ -7,7 +7,7 @@ from parv_texts import FLOW, block, parameters
 
 import ssdlab as package
 from ssdlab._core import InputError
-from ssdlab.foreign import disksim, synthio
+from ssdlab.foreign import disksim
 
 WAITING = {
     "Probability of time-critical request": "1.0", "Probability of sequential access": "0.0",
@@ -41,35 +41,22 @@ def test_a_generator_that_never_waits_keeps_its_processor(convert):
     said = disksim.converted(path)
     assert "2 of 3 generators never run: none waits" in said
     # With a processor each, all of them run, which is not converted.
-    with pytest.raises(InputError, match="the load of 3 generators is not converted"):
+    with pytest.raises(InputError, match="the load of 3 generators that differ is not converted"):
         disksim.converted(convert(flows, 3, **alone | {"devices": "[ ssd2 ]"}))
 
 
 def test_generators_that_wait_are_a_closed_loop(convert):
     path = convert([WAITING] * 4, 4, drives="ssd0")
     found = package.Experiment(path).to_dict()["workload"]
-    assert (found["kind"], found["requests"]) == ("fio", 500)
-    for line in ("numjobs=4", "rw=randrw", "rwmixread=50", "size=102400000"):
-        assert line in found["job"].splitlines()
+    assert (found["kind"], found["requests"]) == ("generators", 500)
     results = package.run(path)
     assert results.host.all.requests == 500
     # Four are outstanding all the time.
     held = results.host.all.mean_us * results.host.all.iops / 1e6
     assert held == pytest.approx(4, rel=0.05)
     other = WAITING | {"Probability of read access": "0.9"}
-    with pytest.raises(InputError, match="the load of 2 generators is not converted"):
+    with pytest.raises(InputError, match="the load of 2 generators that differ is not converted"):
         disksim.converted(convert([WAITING, other], 2, drives="ssd0"))
-
-
-@pytest.mark.parametrize("mean", [4.0, 8.0, 30.0])
-def test_sizes_are_those_of_the_distribution(mean):
-    split = synthio._split(f"exponential(0, {mean:g})", 8)
-    parts = [part.split("/") for part in split.split(":")]
-    assert sum(int(percent) for _, percent in parts) == 100
-    blocks = sum(int(size) / 4096 * int(percent) for size, percent in parts) / 100
-    # The mean of the geometric distribution of whole blocks.
-    assert blocks == pytest.approx(1 / (1 - 2.718281828 ** (-8 / mean)), rel=0.03)
-    assert synthio._split("uniform(0, 8)", 8) is None
 
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -363,6 +363,6 @@ def test_an_example_runs(file):
     text = file.read_text()
     for key in re.findall(r"--(?:set|vary) (\S+)", text):
         space.from_option(key)
-    known = list(table.flat(results))
+    known = list(table.flat(results.to_dict()))
     for name in re.findall(r"--minimize (\S+)", text):
         table.find(name, known, file.name)

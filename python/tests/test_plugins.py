@@ -100,7 +100,10 @@ def test_a_pace_of_a_package_is_refused_in_words(installed, monkeypatch):
         entries.write("\n[ssdlab.paces]\ngentle = ssdlab_example.cleaner:LeastValid\n")
     plugins.found.cache_clear()
     for name, said in (
-        ("gentle", "--set device.cleaning.pace=gentle: a pace is built in .one of token, burst,"),
+        (
+            "gentle",
+            'set={"device.cleaning.pace": "gentle"}: a pace is built in .one of token, burst,',
+        ),
         ("gentle", "as they can a cleaning.policy; the package ssdlab-example declares it in vain"),
         ("mine:Pace", "neither Python code nor a package can add one"),
         ("nearly", '"nearly" is not one of token, burst, adaptive'),

@@ -150,7 +150,7 @@ def test_a_refusal_names_the_columns_and_the_option_in_three_lines(
     lines = str(refused.value).splitlines()
     assert len(lines) == 3 and problem in lines[0]
     assert lines[1].startswith("  its columns: timestamp")
-    assert lines[2].startswith("  map them") and ": --columns " in lines[2]
+    assert lines[2].startswith("  map them") and ": columns=" in lines[2]
     assert not (tmp_path / "it.parquet").exists()
 
 
@@ -193,7 +193,7 @@ def test_a_table_of_text_is_refused_with_its_columns(head, mapping, problem, tmp
     lines = str(refused.value).splitlines()
     assert len(lines) == 3 and problem in lines[0], lines
     assert lines[1] == f"  its columns: {head.replace(',', ', ')}"
-    assert lines[2].startswith("  map them") and ": --columns " in lines[2]
+    assert lines[2].startswith("  map them") and ": columns=" in lines[2]
 
 
 def test_text_is_read_without_pyarrow(tmp_path, monkeypatch):
