@@ -329,12 +329,8 @@ def test_larger_capacities_of_a_model_are_drives_with_a_price_of_their_own(here,
     )
     assert changed.under_load().dollars.value is None
     rows = market.shipped()
-    models = [name for name, row in rows.items() if not row.changes]
-    assert choosing.offered(rows, 0.0) == models
-    larger = [it for it in choosing.offered(rows, 3000.0) if it not in models]
-    assert "samsung-pm9a3@3840GB" in larger and "samsung-870evo@4TB" in larger
-    assert not [it for it in larger if it.startswith("samsung-pm1743")], "it is large enough"
-    assert len(choosing.offered(rows, 1e6)) == len(choosing.offered(rows, 3000.0)) + 1
+    # None is offered unnamed: their tails are not confirmed.
+    assert not [it for it in choosing.offered(rows) if "@" in it] and len(rows) > 20
     said = refused("run", "--device", "samsung-pm9a3@5TB", "--workload", "random-write")
     assert "--device samsung-pm9a3@5TB: the catalogue has no such capacity; it has" in said
 

@@ -79,7 +79,7 @@ def question(
     asked = things.of(what, load, columns, volume, assignments)
     rows = market.with_own(None if catalogue is None else Path(catalogue))
     chosen = choosing.named([device] if isinstance(device, str) else device, rows)
-    names = chosen or choosing.offered(rows, float(needs.get("gb", 0.0)))
+    names = chosen or choosing.offered(rows)
     _refuse_unserved(asked, needs)
     _try_out(asked, names if chosen else names[:1], drives, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import arrow, layers, market, sizing, under_load
+from ssdlab import arrow, layers, market, sizing
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
 from ssdlab.choosing import trace as remarks
@@ -156,7 +156,7 @@ def choose(
     if years is not None or load.is_paced:
         goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
-    names = chosen or offered(rows, gigabytes)
+    names = chosen or offered(rows)
     notes = remarks.notes(load, assignments)
     requested = Asked(load, goals, terms, gigabytes, drives, assignments, seed)
     return among(names, requested, need, notes, progress)
@@ -229,17 +229,13 @@ def terms_of(
     return Terms(years, prices, power, rows)
 
 
-def offered(rows: Mapping[str, market.Rated], gigabytes: float) -> list[str]:
-    """The drives of a catalogue to try for so much data: each model, and the smallest of its larger
-    capacities that holds the data if the model's own does not.
+def offered(rows: Mapping[str, market.Rated]) -> list[str]:
+    """The drives of a catalogue to try: each model, at its own capacity.
+
+    Larger ones are tried where they are named: all their dies clean over the same buses at once,
+    which no measurement of such a drive has confirmed, and their tails are longer for it.
     """
-    found, capacity = [], under_load.capacity
-    for drive, row in rows.items():
-        larger = [it.drive for it in rows.values() if it.changes and it.model == row.name]
-        found += [] if row.changes else [drive]
-        if larger and not row.changes and capacity(drive) < gigabytes * 1e9:
-            found.append(next((it for it in larger if capacity(it) >= gigabytes * 1e9), larger[-1]))
-    return found
+    return [drive for drive, row in rows.items() if not row.changes]
 
 
 def named(drives: Sequence[str], rows: Mapping[str, market.Rated]) -> list[str]:

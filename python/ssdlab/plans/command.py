@@ -143,7 +143,7 @@ def plan(
     rows = market.with_own(own_catalogue)
     terms = choosing.terms_of(years, shared.dollars(prices), power_dollars_per_kwh, drives, rows)
     gigabytes = float(needs.get("gb", 0.0))
-    names = choosing.named(drives, rows) or choosing.offered(rows, gigabytes)
+    names = choosing.named(drives, rows) or choosing.offered(rows)
     requested = choosing.Asked(asked, goals, terms, gigabytes, most, assignments, seed)
     of_load = growth if load_growth is None else load_growth
     with terminal.steps(sys.stderr, "planning", quiet) as bar:
