@@ -42,7 +42,7 @@ pub mod planted_switch {
     use std::sync::atomic::{AtomicBool, Ordering};
     static CHOSEN: OnceLock<(usize, Option<String>)> = OnceLock::new();
     static REACHED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
-    /// Whether the mistake of this number is chosen; else it is noted that its place was reached.
+    /// True if the mistake of this number is chosen; else it is noted that its place was reached.
     pub fn on(number: usize) -> bool {
         let (chosen, notes) = CHOSEN.get_or_init(|| {
             let chosen = std::env::var("MISTAKE").ok().and_then(|it| it.parse().ok());
@@ -107,7 +107,7 @@ def by_hand():
 
 
 def draw(count, seed):
-    """So many changes, of which no two overlap; those of the table first."""
+    """So many changes, of which no two overlap; the rows of the table first."""
     rng = random.Random(seed)
     chosen = list(by_hand())
     whole = sum(CRATES.values())
@@ -248,7 +248,7 @@ def wrong_places(said, chosen, dropped):
 
 
 def run(program, home, names, mistake=0, notes=None, patience=600):
-    """Whether these tests pass."""
+    """True if these tests pass."""
     env = os.environ | {"MISTAKE": str(mistake), "SSDLAB_DEPTH": "commit", "RUST_BACKTRACE": "0"}
     if notes:
         env["REACHED"] = os.fspath(notes)
